@@ -30,36 +30,6 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """The operators of a step that a directive rewrites, from `first` up to and excluding `stop`."""
-
-    step: str
-    first: int
-    stop: int
-
-    @classmethod
-    def at(cls, place: Place) -> Match:
-        """Match the operator at a place."""
-        return cls(place.step, place.index, place.index + 1)
-
-    @property
-    def place(self) -> Place:
-        """Return where the last operator of the run stands."""
-        return Place(self.step, self.stop - 1)
-
-    def nodes(self, plan: Plan) -> tuple[Node, ...]:
-        """Return the operators of the run."""
-        names = step_of(plan, self.step).operators[self.first : self.stop]
-        return tuple(plan.operator(name) for name in names)
-
-    def node(self, plan: Plan, kind: type[N]) -> N:
-        """Return the last operator of the run, of a kind that the directive's `needs` have made sure of."""
-        node = self.nodes(plan)[-1]
-        assert isinstance(node, kind)
-        return node
-
-
-@dataclass(frozen=True, slots=True)
 class Blocked:
     """A directive does not fit; `reason` says why in words that a report can print."""
 
@@ -94,6 +64,39 @@ class AnswersSeen:
 
     verbatim: float
     words: float
+
+
+@dataclass(frozen=True)
+class Site:
+    """The operators of a step that a directive rewrites, from `first` up to and excluding `stop`, and what is known."""
+
+    plan: Plan
+    facts: Facts
+    step: str
+    first: int
+    stop: int
+
+    @classmethod
+    def at(cls, plan: Plan, place: Place, facts: Facts | None = None) -> Site:
+        """Return the site of the one operator at a place."""
+        return cls(plan, facts or Facts(), place.step, place.index, place.index + 1)
+
+    @property
+    def place(self) -> Place:
+        """Return where the last operator of the run stands."""
+        return Place(self.step, self.stop - 1)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the operators of the run."""
+        names = step_of(self.plan, self.step).operators[self.first : self.stop]
+        return tuple(self.plan.operator(name) for name in names)
+
+    def node(self, kind: type[N]) -> N:
+        """Return the last operator of the run, of a kind that the directive's `needs` have made sure of."""
+        node = self.nodes[-1]
+        assert isinstance(node, kind)
+        return node
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,49 +140,49 @@ class Directive(ABC, Generic[P]):
             if arguments := get_args(base):
                 cls.params_type = arguments[0]
 
-    def matches(self, plan: Plan, place: Place, facts: Facts) -> Match | Blocked:
+    def matches(self, plan: Plan, place: Place, facts: Facts) -> Site | Blocked:
         """Find the run that ends at a place, or say why there is none."""
         node = node_at(plan, place)
         if node.kind not in self.needs:
             return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
-        found = self._match(plan, Match.at(place), facts)
-        if isinstance(found, Match) and (reason := _shared_reason(plan, found)):
+        found = self._match(Site.at(plan, place, facts))
+        if isinstance(found, Site) and (reason := _shared_reason(found)):
             return Blocked(reason)
         return found
 
     @abstractmethod
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+    def _match(self, site: Site) -> Site | Blocked:
         """As `matches`, of the run of one operator of a kind in `needs`."""
 
     @abstractmethod
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema that holds a model to parameters that are possible here."""
 
     @abstractmethod
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> P:
+    def default_params(self, site: Site) -> P:
         """Fill the parameters in from templates and arithmetic, without a model."""
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[P]:
+    def variants(self, site: Site) -> Sequence[P]:
         """Return the parameters worth trying without a model, the most promising first: other sizes, other words."""
-        return (self.default_params(match, plan, facts),)
+        return (self.default_params(site),)
 
     @abstractmethod
-    def apply(self, plan: Plan, match: Match, params: P) -> Plan:
+    def apply(self, site: Site, params: P) -> Plan:
         """Return the rewritten plan; raises PipelineError for parameters that make no plan."""
 
-    def prompts(self, match: Match, plan: Plan, params: P, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: P) -> Sequence[ProposedPrompt]:
         """Return the prompts among the parameters with what they must and may say."""
         return ()
 
-    def is_complete(self, match: Match, plan: Plan, params: P, facts: Facts) -> bool:
+    def is_complete(self, site: Site, params: P) -> bool:
         """Say whether a variant is tried as it is: it has its prompts, or needs none; else a model is asked for it."""
-        return self.is_settled or any(prompt.text for prompt in self.prompts(match, plan, params, facts))
+        return self.is_settled or any(prompt.text for prompt in self.prompts(site, params))
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the user's prompt whose definitions the proposed prompts together must keep; None for none."""
         return None
 
-    def complaints(self, match: Match, plan: Plan, params: P, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: P) -> Sequence[str]:
         """Say what is wrong with parameters beyond what all directives are checked for."""
         return ()
 
@@ -187,24 +190,24 @@ class Directive(ABC, Generic[P]):
         """Read parameters from JSON; raises PipelineError saying which is wrong."""
         return bind(self.params_type, value, Where())
 
-    def check_params(self, match: Match, plan: Plan, params: P, facts: Facts) -> list[str]:
+    def check_params(self, site: Site, params: P) -> list[str]:
         """Say in words what a second proposal must do better; nothing where `params` can be applied."""
         try:
-            found = self._found_wrong(match, plan, params, facts)
+            found = self._found_wrong(site, params)
             if not found:
-                self.apply(plan, match, params)
+                self.apply(site, params)
         except PipelineError as error:  # no operator can have such a value
             return [f"{error} {error.advice}".strip()]
         return found
 
-    def _found_wrong(self, match: Match, plan: Plan, params: P, facts: Facts) -> list[str]:
-        if wrong := list(out_of_range(params.to_json(), self.params_schema(match, plan, facts))):
+    def _found_wrong(self, site: Site, params: P) -> list[str]:
+        if wrong := list(out_of_range(params.to_json(), self.params_schema(site))):
             return wrong
-        proposed = self.prompts(match, plan, params, facts)
+        proposed = self.prompts(site, params)
         found = [line for prompt in proposed for line in complaints(prompt)]
-        if (user := self.definitions(match, plan)) and proposed:
+        if (user := self.definitions(site)) and proposed:
             found += lost_definitions(user, [prompt.text for prompt in proposed])
-        return [*found, *self.complaints(match, plan, params, facts)]
+        return [*found, *self.complaints(site, params)]
 
     def describe(self, before: Plan, after: Plan) -> str:
         """Say in words what was rewritten into what, and what for."""
@@ -240,10 +243,10 @@ def places(plan: Plan) -> list[Place]:
     return [Place(step.name, index) for step in plan.steps for index in range(len(step.operators))]
 
 
-def _shared_reason(plan: Plan, match: Match) -> str:
+def _shared_reason(site: Site) -> str:
     """Say why no directive may touch a run: "" where one may."""
-    uses = Counter(name for step in plan.steps for name in step.operators)
-    for node in match.nodes(plan):
+    uses = Counter(name for step in site.plan.steps for name in step.operators)
+    for node in site.nodes:
         if uses[node.name] > 1:
             return f"{node.name} is used {uses[node.name]} times; a rewrite of one use would change the others"
         if node.sample is not None:

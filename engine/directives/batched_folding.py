@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.heuristics import batch_sizes, most_rows
 from engine.directives.proposals import a_number, an_object
 from engine.directives.splicing import spliced
@@ -44,33 +44,33 @@ class BatchedFolding(Directive[FoldingParams]):
     is_settled: ClassVar[bool] = True
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Reduce)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Reduce)
         if node.prompt is None:
             return Blocked(f"{node.name} asks no model")
         if node.fold_batch_size is not None or node.merges:
             return Blocked(f"{node.name} says itself how many rows are shown at once")
-        if len(_sizes(node, facts)) < 2:
+        if len(_sizes(node, site.facts)) < 2:
             return Blocked(f"hardly two rows of {node.name} fit the context")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(fold_batch_size=a_number(1, _sizes(match.node(plan, Reduce), facts)[-1]))
+        return an_object(fold_batch_size=a_number(1, _sizes(site.node(Reduce), site.facts)[-1]))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FoldingParams:
+    def default_params(self, site: Site) -> FoldingParams:
         """Show the fewest rows at once."""
-        return FoldingParams(fold_batch_size=_sizes(match.node(plan, Reduce), facts)[0])
+        return FoldingParams(fold_batch_size=_sizes(site.node(Reduce), site.facts)[0])
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[FoldingParams]:
+    def variants(self, site: Site) -> Sequence[FoldingParams]:
         """Try the smallest size and a middle one; as many as fit are shown at once without this."""
-        sizes = _sizes(match.node(plan, Reduce), facts)
+        sizes = _sizes(site.node(Reduce), site.facts)
         chosen = dict.fromkeys((sizes[0], sizes[len(sizes) // 2]))
         return tuple(FoldingParams(fold_batch_size=size) for size in chosen)
 
-    def apply(self, plan: Plan, match: Match, params: FoldingParams) -> Plan:
+    def apply(self, site: Site, params: FoldingParams) -> Plan:
         """Return the plan that folds."""
-        return spliced(plan, match, [replace(match.node(plan, Reduce), fold_batch_size=params.fold_batch_size)])
+        return spliced(site, [replace(site.node(Reduce), fold_batch_size=params.fold_batch_size)])
 
 
 def _sizes(node: Reduce, facts: Facts) -> tuple[int, ...]:

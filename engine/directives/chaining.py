@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.division import divided_examples, even_parts, only_fields
 from engine.directives.fields import fields_before
 from engine.directives.fitting import NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
@@ -56,20 +56,20 @@ class Chaining(Directive[ChainingParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
     prior: ClassVar[float] = 0.25
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
         reason = unreadable_prompt(node) or has_key(node, NOT_DIVISIBLE)
-        return Blocked(reason) if reason else match
+        return Blocked(reason) if reason else site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        names = [*_answer(plan, match).names, _notes(plan, match)]
+        names = [*_answer(site).names, _notes(site)]
         link = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt())
         return an_object(links=a_list(link, 2, MOST_LINKS))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ChainingParams:
+    def default_params(self, site: Site) -> ChainingParams:
         """Let up to three operators answer the fields in their order; of one field, collect notes first."""
-        node, answer, notes = row_node(plan, match), _answer(plan, match), _notes(plan, match)
+        node, answer, notes = row_node(site), _answer(site), _notes(site)
         assert node.prompt is not None  # unreadable_prompt
         names = [n for n in answer.names if n != _decision(node)]
         parts = even_parts(names, 3 - isinstance(node, Filter)) if names else [(notes,)]
@@ -86,10 +86,10 @@ class Chaining(Directive[ChainingParams]):
             links.append(Link(fields=fields, prompt=text))
         return ChainingParams(links=tuple(links))
 
-    def prompts(self, match: Match, plan: Plan, params: ChainingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: ChainingParams) -> Sequence[ProposedPrompt]:
         """Return the prompts; each may read what those before it answer."""
-        fields = fields_before(plan, match.place, facts)
-        user = row_node(plan, match).prompt
+        fields = fields_before(site)
+        user = row_node(site).prompt
         found, shown = [], user.mentions() if user else frozenset()
         for number, link in enumerate(params.links, 1):
             name = f"prompt {number}"
@@ -97,13 +97,13 @@ class Chaining(Directive[ChainingParams]):
             fields, shown = fields.with_names(*link.fields), shown | frozenset(link.fields)
         return found
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return row_node(plan, match).prompt
+        return row_node(site).prompt
 
-    def complaints(self, match: Match, plan: Plan, params: ChainingParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: ChainingParams) -> Sequence[str]:
         """Refuse links that do not answer every field once, or a filter's decision before the end."""
-        node, names, notes = row_node(plan, match), _answer(plan, match).names, _notes(plan, match)
+        node, names, notes = row_node(site), _answer(site).names, _notes(site)
         given = [name for link in params.links for name in link.fields]
         found = [f"links: {name!r} must be answered by one link." for name in names if given.count(name) != 1]
         found += ["links: two or more are a chain."] if len(params.links) < 2 else []
@@ -114,10 +114,10 @@ class Chaining(Directive[ChainingParams]):
             found.append("links: the last one must answer a field.")
         return found
 
-    def apply(self, plan: Plan, match: Match, params: ChainingParams) -> Plan:
+    def apply(self, site: Site, params: ChainingParams) -> Plan:
         """Return the plan with a chain."""
-        node, notes = row_node(plan, match), _notes(plan, match)
-        answer = replace(_answer(plan, match), fields=(*_answer(plan, match).fields, Field(notes, Scalar("string"))))
+        node, notes = row_node(site), _notes(site)
+        answer = replace(_answer(site), fields=(*_answer(site).fields, Field(notes, Scalar("string"))))
         taken: list[str] = []
         known: list[str] = []
         nodes: list[Map | Filter] = []
@@ -135,22 +135,22 @@ class Chaining(Directive[ChainingParams]):
                 drops = tuple(dict.fromkeys((*node.drop_keys, *([notes] if notes in [*known, *link.fields] else []))))
                 nodes.append(replace(node, drop_keys=drops, **shared))
                 break
-            name = free_name(plan, f"{node.name}_{number}", taken)
+            name = free_name(site.plan, f"{node.name}_{number}", taken)
             taken.append(name)
             common = {k: v for k, v in node.common_keys.items() if k not in shared}
             nodes.append(Map(**{**common, **shared, "name": name, "gleaning": None}))
             known += link.fields
-        return spliced(plan, match, nodes)
+        return spliced(site, nodes)
 
 
-def _answer(plan: Plan, match: Match) -> Schema:
-    schema = row_node(plan, match).schema
+def _answer(site: Site) -> Schema:
+    schema = row_node(site).schema
     assert schema is not None  # unreadable_prompt
     return schema
 
 
-def _notes(plan: Plan, match: Match) -> str:
-    return free_field(plan, f"{match.nodes(plan)[-1].name}_notes")
+def _notes(site: Site) -> str:
+    return free_field(site.plan, f"{site.nodes[-1].name}_notes")
 
 
 def _decision(node: Map | Filter) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import Reader, reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -45,57 +45,57 @@ class ChunkFiltering(Directive[FilteringParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
     prior: ClassVar[float] = 0.45
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        gather = match.node(plan, Gather)
-        found = split_of(plan, match, gather)
+    def _match(self, site: Site) -> Site | Blocked:
+        gather = site.node(Gather)
+        found = split_of(site, gather)
         if found is None or found[1].number_key != gather.order_key:
             return Blocked(f"no split before {gather.name} in its step numbered its chunks")
-        reader = _reader(plan, match)
+        reader = _reader(site)
         if reader is None:
             return Blocked(f"no map or filter behind {gather.name} says what its chunks are needed for")
         if isinstance(reader.node, Filter):
             return Blocked(f"{reader.node.name} filters the chunks already")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(prompt=a_prompt())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FilteringParams:
+    def default_params(self, site: Site) -> FilteringParams:
         """Ask by the task of the operator that reads the chunks."""
-        reader = _reader(plan, match)
+        reader = _reader(site)
         assert reader is not None and reader.node.prompt is not None  # _match
-        place = field_place(match.node(plan, Gather).rendered_key)
+        place = field_place(site.node(Gather).rendered_key)
         return FilteringParams(prompt=worded("chunk_relevance", place=place, task=task_of(reader.node.prompt)))
 
-    def prompts(self, match: Match, plan: Plan, params: FilteringParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: FilteringParams) -> Sequence[ProposedPrompt]:
         """Return the prompt about a chunk."""
-        key = match.node(plan, Gather).rendered_key
-        fields = fields_before(plan, match.place, facts).with_names(key).closed
+        key = site.node(Gather).rendered_key
+        fields = fields_before(site).with_names(key).closed
         return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=frozenset({key}), partial=True)]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt that the chunks are needed for."""
-        reader = _reader(plan, match)
+        reader = _reader(site)
         return reader.node.prompt if reader else None
 
-    def apply(self, plan: Plan, match: Match, params: FilteringParams) -> Plan:
+    def apply(self, site: Site, params: FilteringParams) -> Plan:
         """Return the plan with fewer chunks."""
-        gather, reader = match.node(plan, Gather), _reader(plan, match)
-        needed = free_field(plan, f"{gather.name}_is_needed")
+        gather, reader = site.node(Gather), _reader(site)
+        needed = free_field(site.plan, f"{gather.name}_is_needed")
         asking = Map(
-            name=free_name(plan, f"{gather.name}_needed"),
+            name=free_name(site.plan, f"{gather.name}_needed"),
             model=reader.node.model if reader else None,
             prompt=Template(params.prompt),
             schema=Schema((Field(needed, Scalar("boolean")),)),
         )
         keeping = Filter(
-            name=free_name(plan, f"{gather.name}_kept"),
+            name=free_name(site.plan, f"{gather.name}_kept"),
             condition=RowExpression.parse(f"{field_expression(needed)} or {field_expression(gather.order_key)} == 1"),
             drop_keys=(needed,),
         )
-        return spliced(plan, match, [gather, asking, keeping])
+        return spliced(site, [gather, asking, keeping])
 
 
-def _reader(plan: Plan, match: Match) -> Reader | None:
-    return reader_of(plan, match, {match.node(plan, Gather).rendered_key})
+def _reader(site: Site) -> Reader | None:
+    return reader_of(site, {site.node(Gather).rendered_key})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from engine.directives.base import Match
+from engine.directives.base import Site
 from engine.directives.splicing import free_name
 from engine.directives.wording import asked_for, task_of, worded
 from engine.language.schema import Field, ListOf, Record, Scalar, Schema
@@ -18,7 +18,6 @@ from engine.operators.reduce import Reduce
 from engine.operators.row_prompts import RowPromptNode
 from engine.operators.split import Split
 from engine.plan.frozen import FrozenMap
-from engine.plan.plan import Plan
 
 Merge = Literal["code", "texts", "model"]
 """Who puts answers together: code alone; code lists and truths, the model the rest; the model all but quotes."""
@@ -36,10 +35,10 @@ class Names:
     tidy: str
 
     @classmethod
-    def of(cls, plan: Plan, match: Match) -> Names:
+    def of(cls, site: Site) -> Names:
         """Name them after the operator that is cut up."""
-        stem = match.nodes(plan)[-1].name
-        return cls(*(free_name(plan, f"{stem}_{part}") for part in ("chunks", "context", "merged", "tidy")))
+        stem = site.nodes[-1].name
+        return cls(*(free_name(site.plan, f"{stem}_{part}") for part in ("chunks", "context", "merged", "tidy")))
 
 
 def splitting(name: str, key: str, tokens: int) -> Split:

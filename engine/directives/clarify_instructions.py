@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object
@@ -38,29 +38,29 @@ class ClarifyInstructions(Directive[ClarifyParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "reduce"})
     prior: ClassVar[float] = 0.35
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = _node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = _node(site)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")
         if _default(node) == node.prompt:
             return Blocked(f"the prompt of {node.name} has been made clearer already")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(prompt=a_prompt())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ClarifyParams:
+    def default_params(self, site: Site) -> ClarifyParams:
         """Add to the user's prompt what every such question means."""
-        return ClarifyParams(prompt=_default(_node(plan, match)).text)
+        return ClarifyParams(prompt=_default(_node(site)).text)
 
-    def prompts(self, match: Match, plan: Plan, params: ClarifyParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: ClarifyParams) -> Sequence[ProposedPrompt]:
         """Return the prompt, which must show all that the user's shows."""
-        node = _node(plan, match)
+        node = _node(site)
         assert node.prompt is not None  # _match
         variables = tuple(sorted(node.prompt.variables or ()))
         shows = frozenset().union(*(node.prompt.reads(variable) for variable in variables))
-        fields = fields_before(plan, match.place, facts).closed
+        fields = fields_before(site).closed
         uses = "inputs" if isinstance(node, Reduce) and node.prompt.uses("inputs") else ""
         return [
             ProposedPrompt(
@@ -68,19 +68,19 @@ class ClarifyInstructions(Directive[ClarifyParams]):
             )
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return _node(plan, match).prompt
+        return _node(site).prompt
 
-    def apply(self, plan: Plan, match: Match, params: ClarifyParams) -> Plan:
+    def apply(self, site: Site, params: ClarifyParams) -> Plan:
         """Return the plan with the clearer prompt."""
-        node = _node(plan, match)
+        node = _node(site)
         assert node.prompt is not None  # _match
-        return spliced(plan, match, [replace(node, prompt=replace(node.prompt, text=params.prompt))])
+        return spliced(site, [replace(node, prompt=replace(node.prompt, text=params.prompt))])
 
 
-def _node(plan: Plan, match: Match) -> Map | Filter | Reduce:
-    node = match.nodes(plan)[-1]
+def _node(site: Site) -> Map | Filter | Reduce:
+    node = site.nodes[-1]
     assert isinstance(node, Map | Filter | Reduce)  # needs
     return node
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import row_node
 from engine.directives.keywords import KEYWORD, MOST_KEYWORDS, keyword_complaints, keyword_condition, keywords_of
 from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
@@ -39,30 +39,30 @@ class DeterministicCompression(Directive[CompressionParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
     prior: ClassVar[float] = 0.1
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        return match_by_words(plan, match, facts)
+    def _match(self, site: Site) -> Site | Blocked:
+        return match_by_words(site)
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         words = a_list(a_word(KEYWORD), 1, MOST_KEYWORDS)
-        return an_object(**settings_schema(plan, match, facts), keywords=words)
+        return an_object(**settings_schema(site), keywords=words)
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> CompressionParams:
+    def default_params(self, site: Site) -> CompressionParams:
         """Look for the words of the prompt and of the answer's fields."""
         return CompressionParams(
-            split_key=texts(plan, match.place, facts)[0],
+            split_key=texts(site)[0],
             passage_tokens=PASSAGE_TOKENS,
-            keywords=keywords_of(row_node(plan, match)),
+            keywords=keywords_of(row_node(site)),
         )
 
-    def complaints(self, match: Match, plan: Plan, params: CompressionParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: CompressionParams) -> Sequence[str]:
         """Refuse words that cannot be looked for."""
         return keyword_complaints(params.keywords)
 
-    def apply(self, plan: Plan, match: Match, params: CompressionParams) -> Plan:
+    def apply(self, site: Site, params: CompressionParams) -> Plan:
         """Return the plan that shows passages with the words."""
-        passages = Passages.of(plan, match, params.split_key, params.passage_tokens)
+        passages = Passages.of(site, params.split_key, params.passage_tokens)
         found = keyword_condition(passages.cut.chunk_key, params.keywords)
         first = f"{field_expression(passages.cut.number_key)} == 1"
-        name = free_name(plan, f"{match.nodes(plan)[-1].name}_matching")
-        return showing(plan, match, passages, Filter(name=name, condition=RowExpression.parse(f"{found} or {first}")))
+        name = free_name(site.plan, f"{site.nodes[-1].name}_matching")
+        return showing(site, passages, Filter(name=name, condition=RowExpression.parse(f"{found} or {first}")))

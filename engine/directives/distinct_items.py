@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import computed_next, row_node
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
@@ -40,37 +40,37 @@ class DistinctItems(Directive[DistinctParams]):
     prior: ClassVar[float] = 0.88
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node, lists = row_node(plan, match), _lists(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node, lists = row_node(site), _lists(site)
         if not lists:
             return Blocked(f"{node.name} writes no list of texts or of records")
-        if reason := computed_next(plan, match.place, lists):
+        if reason := computed_next(site.plan, site.place, lists):
             return Blocked(reason)
-        if not _repeating(plan, match, facts):
+        if not _repeating(site):
             return Blocked(f"no list of {node.name} says an item twice")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        lists = _lists(plan, match)
+        lists = _lists(site)
         return an_object(fields=a_list(one_of(lists), 1, len(lists)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> DistinctParams:
+    def default_params(self, site: Site) -> DistinctParams:
         """Take the lists in which items were seen twice, and those that were not seen."""
-        return DistinctParams(fields=tuple(_repeating(plan, match, facts)))
+        return DistinctParams(fields=tuple(_repeating(site)))
 
-    def apply(self, plan: Plan, match: Match, params: DistinctParams) -> Plan:
+    def apply(self, site: Site, params: DistinctParams) -> Plan:
         """Return the plan that leaves repeated items out."""
-        [node] = match.nodes(plan)
-        records = _lists_of_records(plan, match)
+        [node] = site.nodes
+        records = _lists_of_records(site)
         keeping = Compute(
-            name=free_name(plan, f"{node.name}_distinct"),
+            name=free_name(site.plan, f"{node.name}_distinct"),
             fields=FrozenMap(
                 {name: Computation(_distinct(name, holds_records=name in records)) for name in params.fields}
             ),
             basis=False,
         )
-        return spliced(plan, match, [node, keeping])
+        return spliced(site, [node, keeping])
 
 
 def _distinct(field: str, *, holds_records: bool) -> str:
@@ -83,15 +83,15 @@ def _distinct(field: str, *, holds_records: bool) -> str:
     return f"[item for told in [{told}] for at, item in enumerate({items}) if told[at] not in told[:at]]"
 
 
-def _lists(plan: Plan, match: Match) -> list[str]:
+def _lists(site: Site) -> list[str]:
     """Return the lists of texts or records that the operator writes."""
-    node = row_node(plan, match)
+    node = row_node(site)
     fields = node.schema.fields if node.schema else ()
     return [f.name for f in fields if _holds_things(f.type) and f.name not in node.drop_keys]
 
 
-def _lists_of_records(plan: Plan, match: Match) -> frozenset[str]:
-    node = row_node(plan, match)
+def _lists_of_records(site: Site) -> frozenset[str]:
+    node = row_node(site)
     fields = node.schema.fields if node.schema else ()
     return frozenset(f.name for f in fields if isinstance(f.type, ListOf) and isinstance(f.type.item, Record))
 
@@ -100,5 +100,5 @@ def _holds_things(kind: Type) -> bool:
     return isinstance(kind, ListOf) and (kind.item == Scalar("string") or isinstance(kind.item, Text | Quote | Record))
 
 
-def _repeating(plan: Plan, match: Match, facts: Facts) -> list[str]:
-    return [name for name in _lists(plan, match) if facts.repeats.get(name, 1.0) > 0]
+def _repeating(site: Site) -> list[str]:
+    return [name for name in _lists(site) if site.facts.repeats.get(name, 1.0) > 0]

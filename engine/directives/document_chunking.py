@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.chunking import (
     Merge,
     Names,
@@ -82,21 +82,21 @@ class DocumentChunking(Directive[ChunkingParams]):
     prior_of_long_texts: ClassVar[float] = 0.3
     explores_sizes: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
         if reason := undividable(node):
             return Blocked(reason)
-        if not _texts(plan, match.place, facts):
+        if not _texts(site):
             return Blocked(f"the prompt of {node.name} shows no text that could be cut, or only a chunk")
         if isinstance(node, Map) and not set(_answered(node)):
             return Blocked(f"{node.name} keeps no field of its answer")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        texts = _texts(plan, match.place, facts)
-        sizes = _sizes(texts[0], facts)
-        merges = _merges(row_node(plan, match))
+        texts = _texts(site)
+        sizes = _sizes(texts[0], site.facts)
+        merges = _merges(row_node(site))
         return an_object(
             split_key=one_of(texts),
             chunk_tokens=a_number(sizes[0], sizes[-1]),
@@ -107,29 +107,29 @@ class DocumentChunking(Directive[ChunkingParams]):
             merge_prompt=a_prompt(may_be_empty=True),
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ChunkingParams:
+    def default_params(self, site: Site) -> ChunkingParams:
         """Take the smallest chunks with one before each, the user's prompt, and a merge prompt where one is needed."""
-        key = _texts(plan, match.place, facts)[0]
-        tokens = _sizes(key, facts)[0]
-        return self._params(match, plan, key, tokens, _windows(key, tokens, facts)[:2][-1])
+        key = _texts(site)[0]
+        tokens = _sizes(key, site.facts)[0]
+        return self._params(site, key, tokens, _windows(key, tokens, site.facts)[:2][-1])
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ChunkingParams]:
+    def variants(self, site: Site) -> Sequence[ChunkingParams]:
         """Take each size with each window (paper, 4.2.1): the smallest alone, the default, the next larger alone first.
 
         Then come all sizes alone, all with one chunk before each, and so on to the largest windows.
         """
-        key = _texts(plan, match.place, facts)[0]
-        sizes = _sizes(key, facts)
-        shown = {tokens: _windows(key, tokens, facts) for tokens in sizes}
+        key = _texts(site)[0]
+        sizes = _sizes(key, site.facts)
+        shown = {tokens: _windows(key, tokens, site.facts) for tokens in sizes}
         most = max(map(len, shown.values()))
         grid = [(size, shown[size][rank]) for rank in range(most) for size in sizes if rank < len(shown[size])]
         alone = [(size, Window(0, 0)) for size in sizes]
         first = [alone[0], (sizes[0], shown[sizes[0]][:2][-1]), *alone[1:2]]
-        return [self._params(match, plan, key, size, window) for size, window in dict.fromkeys([*first, *grid])]
+        return [self._params(site, key, size, window) for size, window in dict.fromkeys([*first, *grid])]
 
-    def _params(self, match: Match, plan: Plan, key: str, tokens: int, window: Window) -> ChunkingParams:
-        node = row_node(plan, match)
-        split = splitting(Names.of(plan, match).cut, key, tokens)
+    def _params(self, site: Site, key: str, tokens: int, window: Window) -> ChunkingParams:
+        node = row_node(site)
+        split = splitting(Names.of(site).cut, key, tokens)
         assert node.prompt is not None  # undividable
         merge = "code" if isinstance(node, Filter) else default_merge(_answer(node))
         return ChunkingParams(
@@ -142,11 +142,11 @@ class DocumentChunking(Directive[ChunkingParams]):
             merge_prompt="" if isinstance(node, Filter) else merge_prompt(_kept(node), merge),
         )
 
-    def prompts(self, match: Match, plan: Plan, params: ChunkingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: ChunkingParams) -> Sequence[ProposedPrompt]:
         """Return the prompt about a chunk, and the one that puts answers together if there is one."""
-        node = row_node(plan, match)
-        split, gather = _cutting(plan, match, params)
-        fields = fields_before(plan, match.place, facts)
+        node = row_node(site)
+        split, gather = _cutting(site, params)
+        fields = fields_before(site)
         fields = fields.with_names(split.chunk_key, split.id_key, split.number_key, gather.rendered_key)
         shown = frozenset({gather.rendered_key})
         found = [ProposedPrompt(name="prompt", text=params.prompt, fields=fields.closed, shows=shown, partial=True)]
@@ -165,15 +165,15 @@ class DocumentChunking(Directive[ChunkingParams]):
             )
         return found
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return row_node(plan, match).prompt
+        return row_node(site).prompt
 
-    def apply(self, plan: Plan, match: Match, params: ChunkingParams) -> Plan:
+    def apply(self, site: Site, params: ChunkingParams) -> Plan:
         """Return the plan that reads chunks."""
-        node = row_node(plan, match)
-        names = Names.of(plan, match)
-        split, gather = _cutting(plan, match, params)
+        node = row_node(site)
+        names = Names.of(site)
+        split, gather = _cutting(site, params)
         part = reading(
             node,
             {params.split_key: gather.rendered_key},
@@ -188,7 +188,7 @@ class DocumentChunking(Directive[ChunkingParams]):
         extra = merged.extra_fields if isinstance(node, Map) else tuple(merged.aggregate)
         tidy = without_fields(names.tidy, [*dropped, *added, *extra])
         nodes: list[Node] = [split, gather, part, merged, *tidy]
-        return spliced(plan, match, nodes)
+        return spliced(site, nodes)
 
 
 def _sizes(key: str, facts: Facts) -> tuple[int, ...]:
@@ -220,8 +220,8 @@ def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
     return f"{noted.text}\n{worded('part_last', place=field_place(rendered))}" if is_last else noted.text
 
 
-def _cutting(plan: Plan, match: Match, params: ChunkingParams) -> tuple[Split, Gather]:
-    names = Names.of(plan, match)
+def _cutting(site: Site, params: ChunkingParams) -> tuple[Split, Gather]:
+    names = Names.of(site)
     split = splitting(names.cut, params.split_key, params.chunk_tokens)
     return split, gathering(names.context, split, params.previous, params.following)
 
@@ -252,11 +252,10 @@ def _merges(node: Map | Filter) -> tuple[Merge, ...]:
     return ("code",) if isinstance(node, Filter) else merges_of(_answer(node))
 
 
-def _texts(plan: Plan, place: Place, facts: Facts) -> list[str]:
+def _texts(site: Site) -> list[str]:
     """Return the fields that may be cut: texts that are shown, no chunks already, and not short."""
-    node = row_node(plan, Match.at(place))
-    there = fields_before(plan, place, facts).names
-    chunks = {n.chunk_key for n in plan.operators if isinstance(n, Split)}
-    chunks |= {n.rendered_key for n in plan.operators if isinstance(n, Gather)}
-    texts = [t for t in long_texts(plan, place, node, facts) if t not in chunks and f"{t}_chunk" not in there]
-    return [t for t in texts if facts.field_tokens.get(t, SHORTEST) >= SHORTEST]
+    there = fields_before(site).names
+    chunks = {n.chunk_key for n in site.plan.operators if isinstance(n, Split)}
+    chunks |= {n.rendered_key for n in site.plan.operators if isinstance(n, Gather)}
+    texts = [t for t in long_texts(site) if t not in chunks and f"{t}_chunk" not in there]
+    return [t for t in texts if site.facts.field_tokens.get(t, SHORTEST) >= SHORTEST]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, step_of
+from engine.directives.base import Blocked, Directive, Params, Site, step_of
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.person_fields import holds_persons
 from engine.directives.prompt_checks import ProposedPrompt
@@ -67,19 +67,19 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     prior: ClassVar[float] = 0.85
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Reduce)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Reduce)
         if not node.keys:
             return Blocked(f"{node.name} makes one group of all rows")
         if not node.synthesize_resolve:
             return Blocked(f"{node.name} says synthesize_resolve: false")
-        if not _keys(plan, match, facts):
+        if not _keys(site):
             return Blocked(f"the keys of {node.name} are numbers, choices or identifiers, or resolved already")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        keys = _keys(plan, match, facts)
+        keys = _keys(site)
         one = an_object(
             key=one_of(keys),
             comparison_prompt=a_prompt(),
@@ -89,17 +89,17 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         )
         return an_object(keys=a_list(one, 1, len(keys)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ResolutionParams:
+    def default_params(self, site: Site) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
-        node = match.node(plan, Reduce)
-        return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(plan, match, facts)))
+        node = site.node(Reduce)
+        return ResolutionParams(keys=tuple(_default(node, key) for key in _keys(site)))
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[ResolutionParams]:
+    def variants(self, site: Site) -> Sequence[ResolutionParams]:
         """Join keys that are no names by what their rows say; ask whether both are of one kind, too.
 
         Of two kinds of things a small model hardly knows whether they are one (decision 0034).
         """
-        default = self.default_params(match, plan, facts)
+        default = self.default_params(site)
         if all(key.persons for key in default.keys):
             return (default,)
         kinds = tuple(key if key.persons else _of_kinds(key) for key in default.keys)
@@ -109,9 +109,9 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         ]
         return (*(ResolutionParams(keys=keys) for keys in (*alike, kinds)), default)
 
-    def prompts(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: ResolutionParams) -> Sequence[ProposedPrompt]:
         """Return the questions about two values."""
-        fields = fields_before(plan, match.place, facts).closed
+        fields = fields_before(site).closed
         return [
             ProposedPrompt(
                 name=f"comparison_prompt of {one.key}",
@@ -124,11 +124,11 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             if one.similarity == "none"
         ]
 
-    def is_complete(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> bool:
+    def is_complete(self, site: Site, params: ResolutionParams) -> bool:
         """Say so where no model is asked about any key, too."""
-        return any(one.similarity != "none" for one in params.keys) or super().is_complete(match, plan, params, facts)
+        return any(one.similarity != "none" for one in params.keys) or super().is_complete(site, params)
 
-    def complaints(self, match: Match, plan: Plan, params: ResolutionParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: ResolutionParams) -> Sequence[str]:
         """Refuse a key that is no key, or named twice, and a question that shows one side only."""
         named = [one.key for one in params.keys]
         found = ["keys: name each key once."] if len(set(named)) < len(named) else []
@@ -141,11 +141,11 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
             found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
         return found
 
-    def apply(self, plan: Plan, match: Match, params: ResolutionParams) -> Plan:
+    def apply(self, site: Site, params: ResolutionParams) -> Plan:
         """Return the plan with a resolve for each key; they follow each other, for each changes its own key alone."""
-        node = match.node(plan, Reduce)
-        resolves = [_resolving(plan, node, one) for one in params.keys]
-        return spliced(plan, match, [*resolves, node])
+        node = site.node(Reduce)
+        resolves = [_resolving(site.plan, node, one) for one in params.keys]
+        return spliced(site, [*resolves, node])
 
 
 def _default(node: Reduce, key: str) -> KeyResolution:
@@ -192,12 +192,12 @@ def _shown(node: Reduce) -> frozenset[str]:
     return node.prompt.reads("inputs") if node.prompt else frozenset()
 
 
-def _keys(plan: Plan, match: Match, facts: Facts) -> list[str]:
+def _keys(site: Site) -> list[str]:
     """Return the keys that hold words which may be written in several ways."""
-    node = match.node(plan, Reduce)
-    index = match.stop - 1
-    earlier = [plan.operator(name) for name in step_of(plan, match.step).operators[:index]]
-    settled = {"filename", "path", *facts.identifiers}
+    node = site.node(Reduce)
+    index = site.stop - 1
+    earlier = [site.plan.operator(name) for name in step_of(site.plan, site.step).operators[:index]]
+    settled = {"filename", "path", *site.facts.identifiers}
     for other in earlier:
         match other:
             case Split():
@@ -207,5 +207,5 @@ def _keys(plan: Plan, match: Match, facts: Facts) -> list[str]:
             case Resolve():
                 settled |= set(other.schema.names)
     words = (Scalar("string"), None)
-    kinds = {key: type_of_field(plan, match.place, key) for key in node.keys if key not in settled}
+    kinds = {key: type_of_field(site.plan, site.place, key) for key in node.keys if key not in settled}
     return [key for key, kind in kinds.items() if kind in words or isinstance(kind, Text)]

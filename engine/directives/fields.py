@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from engine.directives.base import Facts, Place, step_of
+from engine.directives.base import Facts, Place, Site, step_of
 from engine.language.binding import parts_of
 from engine.language.checks import known_after
 from engine.language.schema import Schema, Type
@@ -33,15 +33,16 @@ class Fields:
         return None if self.is_open else self.names
 
 
-def fields_before(plan: Plan, place: Place, facts: Facts) -> Fields:
-    """Return the fields of the rows that reach the operator at a place (of a join: of both sides)."""
-    step = step_of(plan, place.step)
-    return _probed(plan, replace(step, name=_PROBE, operators=step.operators[: place.index]), step.name, facts)
+def fields_before(site: Site) -> Fields:
+    """Return the fields of the rows that reach the last operator of a run (of a join: of both sides)."""
+    step = step_of(site.plan, site.step)
+    probe = replace(step, name=_PROBE, operators=step.operators[: site.place.index])
+    return _probed(site.plan, probe, step.name, site.facts)
 
 
-def fields_of_input(plan: Plan, step: str, name: str, facts: Facts) -> Fields:
-    """Return the fields of one input of a step."""
-    return _probed(plan, Step(_PROBE, (name,), ()), step, facts)
+def fields_of_input(site: Site, name: str) -> Fields:
+    """Return the fields of one input of the run's step."""
+    return _probed(site.plan, Step(_PROBE, (name,), ()), site.step, site.facts)
 
 
 def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 
-from engine.directives.base import Facts, Match, Place, step_of
+from engine.directives.base import Place, Site, step_of
 from engine.directives.fields import type_of_field
 from engine.language.schema import Quote, Scalar, Text
 from engine.operators.compute import Compute
@@ -54,11 +54,13 @@ def undividable(node: RowPromptNode, more: Mapping[str, str] | None = None) -> s
     return unreadable_prompt(node) or has_key(node, {**NOT_DIVISIBLE, **ABOUT_THE_ANSWER, **(more or {})})
 
 
-def long_texts(plan: Plan, place: Place, node: RowPromptNode, facts: Facts) -> tuple[str, ...]:
-    """Return the fields with text that a prompt shows as they are, the longest first as far as it is known."""
+def long_texts(site: Site) -> tuple[str, ...]:
+    """Return the fields with text that the run's last prompt shows as they are, the longest first where it is known."""
+    node = site.nodes[-1]
+    assert isinstance(node, RowPromptNode)
     shown = [path[1] for path in node.prompt.shows if len(path) == 2 and path[0] == "input"] if node.prompt else []
-    texts = [name for name in dict.fromkeys(shown) if _may_be_text(plan, place, name)]
-    return tuple(sorted(texts, key=lambda name: -facts.field_tokens.get(name, 0)))
+    texts = [name for name in dict.fromkeys(shown) if _may_be_text(site.plan, site.place, name)]
+    return tuple(sorted(texts, key=lambda name: -site.facts.field_tokens.get(name, 0)))
 
 
 def quoted_field(plan: Plan, shown: str) -> str:
@@ -81,9 +83,9 @@ def computed_next(plan: Plan, place: Place, names: Collection[str]) -> str:
     return ""
 
 
-def row_node(plan: Plan, match: Match) -> Map | Filter:
-    """Return the map or filter that a match ends with."""
-    node = match.nodes(plan)[-1]
+def row_node(site: Site) -> Map | Filter:
+    """Return the map or filter that the run ends with."""
+    node = site.nodes[-1]
     if not isinstance(node, Map | Filter):
         raise TypeError(f"{node.name} is {node.kind}, neither map nor filter")
     return node

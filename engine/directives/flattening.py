@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place, step_of
+from engine.directives.base import Blocked, Directive, Params, Place, Site, step_of
 from engine.directives.fitting import row_node
 from engine.directives.neighbours import before
 from engine.directives.proposals import an_object, one_of
@@ -43,34 +43,34 @@ class Flattening(Directive[FlatteningParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     prior: ClassVar[float] = 0.55
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
-        gathered = next((index for index, other in before(plan, match) if isinstance(other, Gather)), None)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
+        gathered = next((index for index, other in before(site) if isinstance(other, Gather)), None)
         if gathered is None:
             return Blocked(f"no gather before {node.name} in its step")
-        reduce = _reduce(plan, match.place)
+        reduce = _reduce(site.plan, site.place)
         if reduce is None:
             return Blocked(f"no reduce follows {node.name}: what it writes would be other rows")
-        if not _lists(plan, match):
+        if not _lists(site):
             return Blocked(f"{node.name} writes no list that {reduce.name} takes item by item")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(unnest_key=one_of(_lists(plan, match)))
+        return an_object(unnest_key=one_of(_lists(site)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> FlatteningParams:
+    def default_params(self, site: Site) -> FlatteningParams:
         """Take the first list."""
-        return FlatteningParams(unnest_key=_lists(plan, match)[0])
+        return FlatteningParams(unnest_key=_lists(site)[0])
 
-    def apply(self, plan: Plan, match: Match, params: FlatteningParams) -> Plan:
+    def apply(self, site: Site, params: FlatteningParams) -> Plan:
         """Return the plan with an unnest before the reduce."""
-        node, reduce = row_node(plan, match), _reduce(plan, match.place)
+        node, reduce = row_node(site), _reduce(site.plan, site.place)
         assert reduce is not None  # _match
-        single = Unnest(name=free_name(plan, f"{node.name}_single"), unnest_key=params.unnest_key, keep_empty=True)
+        single = Unnest(name=free_name(site.plan, f"{node.name}_single"), unnest_key=params.unnest_key, keep_empty=True)
         aggregate = {f: _of_items(f, value, params.unnest_key) for f, value in thaw(reduce.aggregate).items()}
         changed = replace(reduce, aggregate=FrozenMap(aggregate))
-        return spliced(plan, match, [node, single], others=[changed])
+        return spliced(site, [node, single], others=[changed])
 
 
 def _reduce(plan: Plan, place: Place) -> Reduce | None:
@@ -79,9 +79,9 @@ def _reduce(plan: Plan, place: Place) -> Reduce | None:
     return following if isinstance(following, Reduce) else None
 
 
-def _lists(plan: Plan, match: Match) -> list[str]:
+def _lists(site: Site) -> list[str]:
     """Return the lists that may be unnested: those that the reduce joins by code, or shows the model alone."""
-    node, reduce = row_node(plan, match), _reduce(plan, match.place)
+    node, reduce = row_node(site), _reduce(site.plan, site.place)
     if node.schema is None or reduce is None:
         return []
     lists = [f.name for f in node.schema.fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]

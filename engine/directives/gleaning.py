@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object
@@ -32,31 +32,31 @@ class GleaningDirective(Directive[GleaningParams]):
 
     judged: ClassVar[tuple[str, ...]] = ("output",)
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, ModelNode)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(ModelNode)
         if not node.answered_fields or not node.traits().calls_model:
             return Blocked(f"{node.name} asks no model for fields")
         if node.gleaning is not None:
             return Blocked(f"{node.name} has gleaning already")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(num_rounds=a_number(1, MOST_ROUNDS), validation_prompt=a_prompt())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> GleaningParams:
+    def default_params(self, site: Site) -> GleaningParams:
         """Ask once, field by field, for what is missing or invented."""
-        prompt = worded("judge", fields=match.node(plan, ModelNode).answered_fields)
+        prompt = worded("judge", fields=site.node(ModelNode).answered_fields)
         return GleaningParams(num_rounds=1, validation_prompt=prompt)
 
-    def prompts(self, match: Match, plan: Plan, params: GleaningParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: GleaningParams) -> Sequence[ProposedPrompt]:
         """Return what the judge is asked; the judge sees the whole chat, so it must show nothing."""
-        fields = fields_before(plan, match.place, facts).with_names(*match.node(plan, ModelNode).answered_fields)
+        fields = fields_before(site).with_names(*site.node(ModelNode).answered_fields)
         text = params.validation_prompt
         return [ProposedPrompt(name="validation_prompt", text=text, variables=self.judged, fields=fields.closed)]
 
-    def apply(self, plan: Plan, match: Match, params: GleaningParams) -> Plan:
+    def apply(self, site: Site, params: GleaningParams) -> Plan:
         """Return the plan with a judge."""
         judge = Template(params.validation_prompt, frozenset({"output", "input"}))
         gleaning = Gleaning(validation_prompt=judge, num_rounds=params.num_rounds)
-        return spliced(plan, match, [replace(match.node(plan, ModelNode), gleaning=gleaning)])
+        return spliced(site, [replace(site.node(ModelNode), gleaning=gleaning)])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -51,26 +51,26 @@ class HeaderLineage(Directive[LineageParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
     prior: ClassVar[float] = 0.3
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        gather = match.node(plan, Gather)
-        if split_of(plan, match, gather) is None:
+    def _match(self, site: Site) -> Site | Blocked:
+        gather = site.node(Gather)
+        if split_of(site, gather) is None:
             return Blocked(f"no split before {gather.name} in its step made its chunks")
         if gather.doc_header_key and _shows_summaries(gather):
             return Blocked(f"{gather.name} shows headings and all chunks before already")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         prompt = a_prompt(may_be_empty=True)
         return an_object(headers=a_flag(), header_prompt=prompt, summaries=a_flag(), summary_prompt=prompt)
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> LineageParams:
+    def default_params(self, site: Site) -> LineageParams:
         """Want both, as far as the gather lacks them."""
-        gather, split = match.node(plan, Gather), _split(plan, match)
+        gather, split = site.node(Gather), _split(site)
         headers, summaries = not gather.doc_header_key, not _shows_summaries(gather)
         asks = headers and split.method != "section"
         place = field_place(gather.content_key)
-        reader = reader_of(plan, match, {gather.rendered_key})
+        reader = reader_of(site, {gather.rendered_key})
         task = task_of(reader.node.prompt) if reader and reader.node.prompt else ""
         return LineageParams(
             headers=headers,
@@ -79,60 +79,60 @@ class HeaderLineage(Directive[LineageParams]):
             summary_prompt=worded("chunk_summary", place=place, task=task) if summaries else "",
         )
 
-    def prompts(self, match: Match, plan: Plan, params: LineageParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: LineageParams) -> Sequence[ProposedPrompt]:
         """Return the prompts that are used."""
-        fields = fields_before(plan, match.place, facts).closed
-        shows = frozenset({match.node(plan, Gather).content_key})
+        fields = fields_before(site).closed
+        shows = frozenset({site.node(Gather).content_key})
         return [
             ProposedPrompt(name=name, text=text, fields=fields, shows=shows, partial=True)
-            for name, text, _ in _parts(plan, match, params)
+            for name, text, _ in _parts(site, params)
         ]
 
-    def complaints(self, match: Match, plan: Plan, params: LineageParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: LineageParams) -> Sequence[str]:
         """Refuse a proposal that changes nothing or wants what there is."""
-        gather = match.node(plan, Gather)
+        gather = site.node(Gather)
         found = [] if params.headers or params.summaries else ["headers or summaries must be true."]
         found += ["headers: the gather shows headings already."] if params.headers and gather.doc_header_key else []
         found += ["summaries: the gather shows all chunks."] if params.summaries and _shows_summaries(gather) else []
         return found
 
-    def apply(self, plan: Plan, match: Match, params: LineageParams) -> Plan:
+    def apply(self, site: Site, params: LineageParams) -> Plan:
         """Return the plan that notes headings and summaries before it gathers."""
-        gather, split = match.node(plan, Gather), _split(plan, match)
-        parts = _parts(plan, match, params)
+        gather, split = site.node(Gather), _split(site)
+        parts = _parts(site, params)
         changed = gather
         if params.headers:
-            known = split.headers_key if split.method == "section" else _field(plan, gather, "headers")
+            known = split.headers_key if split.method == "section" else _field(site.plan, gather, "headers")
             changed = replace(changed, doc_header_key=known)
         if params.summaries:
-            shown = _with_summaries(gather, _field(plan, gather, "summary"))
+            shown = _with_summaries(gather, _field(site.plan, gather, "summary"))
             changed = replace(changed, peripheral_chunks=shown)
         written = tuple(field.name for _, _, field in parts)
         if not parts:
-            return spliced(plan, match, [changed])
+            return spliced(site, [changed])
         noting = ParallelMap(
-            name=free_name(plan, f"{gather.name}_notes"),
+            name=free_name(site.plan, f"{gather.name}_notes"),
             prompts=tuple(PromptPart(prompt=Template(text), output_keys=(f.name,)) for _, text, f in parts),
             schema=Schema(tuple(field for _, _, field in parts)),
         )
-        tidy = without_fields(free_name(plan, f"{gather.name}_tidy"), written)
-        return spliced(plan, match, [noting, changed, *tidy])
+        tidy = without_fields(free_name(site.plan, f"{gather.name}_tidy"), written)
+        return spliced(site, [noting, changed, *tidy])
 
 
-def _split(plan: Plan, match: Match) -> Split:
-    found = split_of(plan, match, match.node(plan, Gather))
+def _split(site: Site) -> Split:
+    found = split_of(site, site.node(Gather))
     assert found is not None  # _match
     return found[1]
 
 
-def _parts(plan: Plan, match: Match, params: LineageParams) -> list[tuple[str, str, Field]]:
+def _parts(site: Site, params: LineageParams) -> list[tuple[str, str, Field]]:
     """Return what a model is asked: the parameter, the prompt, and the field it answers."""
-    gather = match.node(plan, Gather)
+    gather = site.node(Gather)
     parts = []
-    if params.headers and _split(plan, match).method != "section":
-        parts.append(("header_prompt", params.header_prompt, Field(_field(plan, gather, "headers"), _HEADERS)))
+    if params.headers and _split(site).method != "section":
+        parts.append(("header_prompt", params.header_prompt, Field(_field(site.plan, gather, "headers"), _HEADERS)))
     if params.summaries:
-        summary = Field(_field(plan, gather, "summary"), Scalar("string"))
+        summary = Field(_field(site.plan, gather, "summary"), Scalar("string"))
         parts.append(("summary_prompt", params.summary_prompt, summary))
     return parts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
@@ -51,77 +51,77 @@ class HeldTypes(Directive[HeldParams]):
     prior: ClassVar[float] = 0.85
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
         if reason := unreadable_prompt(node) or has_key(node, _WRITTEN_OUT):
             return Blocked(reason)
-        if not _possible(plan, match, facts):
+        if not _possible(site):
             return Blocked(f"no text of {node.name} is a listed kind or a copied sentence")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        found = _possible(plan, match, facts)
+        found = _possible(site)
         one = an_object(path=one_of(field.path for field in found), to=one_of({field.to: 0 for field in found}))
         return an_object(fields=a_list(one, 1, len(found)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> HeldParams:
+    def default_params(self, site: Site) -> HeldParams:
         """Hold all that can be held."""
-        return HeldParams(fields=_possible(plan, match, facts))
+        return HeldParams(fields=_possible(site))
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[HeldParams]:
+    def variants(self, site: Site) -> Sequence[HeldParams]:
         """Hold all that can be held."""
-        return (self.default_params(match, plan, facts),)
+        return (self.default_params(site),)
 
-    def complaints(self, match: Match, plan: Plan, params: HeldParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: HeldParams) -> Sequence[str]:
         """Refuse what cannot be held so, and a field named twice."""
-        possible = _possible(plan, match, facts)
+        possible = _possible(site)
         found = [f"fields: {one.path} cannot be held to a {one.to}." for one in params.fields if one not in possible]
         paths = [one.path for one in params.fields]
         return [*found, *(["fields: name each field once."] if len(set(paths)) < len(paths) else [])]
 
-    def apply(self, plan: Plan, match: Match, params: HeldParams) -> Plan:
+    def apply(self, site: Site, params: HeldParams) -> Plan:
         """Return the plan with the narrower types."""
-        node = row_node(plan, match)
-        schema = _schema(plan, match)
+        node = row_node(site)
+        schema = _schema(site)
         assert schema is not None  # _match
         paths = {str(path): path for path in answer_paths(schema)}
         for one in params.fields:
-            schema = with_type(schema, paths[one.path], _type(plan, match, one.to))
-        return spliced(plan, match, [replace(node, schema=schema)])
+            schema = with_type(schema, paths[one.path], _type(site, one.to))
+        return spliced(site, [replace(node, schema=schema)])
 
 
-def _type(plan: Plan, match: Match, to: Hold) -> Type:
+def _type(site: Site, to: Hold) -> Type:
     if to == "choice":
-        return Enum(_kinds(plan, match))
-    return Quote(_source(plan, match, Facts()))
+        return Enum(_kinds(site))
+    return Quote(_source(site))
 
 
-def _possible(plan: Plan, match: Match, facts: Facts) -> tuple[HeldField, ...]:
-    schema = _schema(plan, match)
+def _possible(site: Site) -> tuple[HeldField, ...]:
+    schema = _schema(site)
     found = []
     for path in answer_paths(schema) if schema else ():
-        if _is_kind(path, facts) and _kinds(plan, match):
+        if _is_kind(path, site.facts) and _kinds(site):
             found.append(HeldField(path=str(path), to="choice"))
-        elif is_copied(path, facts) and _source(plan, match, facts):
+        elif is_copied(path, site.facts) and _source(site):
             found.append(HeldField(path=str(path), to="sentence"))
     return tuple(found)
 
 
-def _schema(plan: Plan, match: Match) -> Schema | None:
-    node = row_node(plan, match)
+def _schema(site: Site) -> Schema | None:
+    node = row_node(site)
     return node.schema if isinstance(node, Map) else None
 
 
-def _source(plan: Plan, match: Match, facts: Facts) -> str:
+def _source(site: Site) -> str:
     """Return the text to copy from; "" where there is none."""
-    texts = long_texts(plan, match.place, row_node(plan, match), facts)
-    return quoted_field(plan, texts[0]) if texts else ""
+    texts = long_texts(site)
+    return quoted_field(site.plan, texts[0]) if texts else ""
 
 
-def _kinds(plan: Plan, match: Match) -> tuple[str, ...]:
+def _kinds(site: Site) -> tuple[str, ...]:
     """Return the names of the kinds that the prompt lists."""
-    node = row_node(plan, match)
+    node = row_node(site)
     return tuple(named_kinds(node.prompt.text)) if node.prompt else ()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.division import (
     answered_together,
     choices_of_items,
@@ -79,36 +79,36 @@ class Isolating(Directive[IsolatingParams]):
     prior: ClassVar[float] = 0.7
     prior_of_long_texts: ClassVar[float] = 0.17
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Map)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Map)
         if reason := undividable(node, {"gleaning": "judges the whole answer"}):
             return Blocked(reason)
         if len(answered_together(_answer(node))) == 1 and not _kinds(node)[1]:
             return Blocked(f"{node.name} asks for one thing, and its prompt lists no kinds of it")
         if len(_answer(node).fields) == 1 and node.examples:
             return Blocked(f"{node.name} has examples of the whole list")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        names = _answer(match.node(plan, Map)).names
-        choices = _choices(match.node(plan, Map))
+        names = _answer(site.node(Map)).names
+        choices = _choices(site.node(Map))
         kinds = a_list(one_of(choices), 1, len(choices)) if choices else a_list({"type": "string"}, 0, 0)
         part = an_object(fields=a_list(one_of(names), 1, len(names)), prompt=a_prompt(), kinds=kinds)
         return an_object(parts=a_list(part, 2, MOST_PARTS))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> IsolatingParams:
+    def default_params(self, site: Site) -> IsolatingParams:
         """Ask for each field by itself, or for about three listed kinds at a time."""
-        return self._params(match, plan, PARTS)
+        return self._params(site, PARTS)
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[IsolatingParams]:
+    def variants(self, site: Site) -> Sequence[IsolatingParams]:
         """Divide a list of many kinds into more parts, too."""
-        default = self.default_params(match, plan, facts)
-        finer = self._params(match, plan, MOST_PARTS)
+        default = self.default_params(site)
+        finer = self._params(site, MOST_PARTS)
         return (default,) if len(finer.parts) == len(default.parts) else (default, finer)
 
-    def _params(self, match: Match, plan: Plan, most: int) -> IsolatingParams:
-        node = match.node(plan, Map)
+    def _params(self, site: Site, most: int) -> IsolatingParams:
+        node = site.node(Map)
         assert node.prompt is not None  # undividable
         answer, prompt = _answer(node), node.prompt.text.rstrip()
         if len(runs := answered_together(answer)) > 1:
@@ -127,22 +127,22 @@ class Isolating(Directive[IsolatingParams]):
             )
         )
 
-    def prompts(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: IsolatingParams) -> Sequence[ProposedPrompt]:
         """Return the prompts."""
-        fields, user = fields_before(plan, match.place, facts).closed, match.node(plan, Map).prompt
+        fields, user = fields_before(site).closed, site.node(Map).prompt
         shown = user.mentions() if user else frozenset()
         return [
             ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields, shows_one=shown)
             for number, part in enumerate(params.parts, 1)
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return match.node(plan, Map).prompt
+        return site.node(Map).prompt
 
-    def complaints(self, match: Match, plan: Plan, params: IsolatingParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: IsolatingParams) -> Sequence[str]:
         """Refuse parts that do not give every field, or give one twice that is no list."""
-        answer = _answer(match.node(plan, Map))
+        answer = _answer(site.node(Map))
         given = Counter(name for part in params.parts for name in set(part.fields))
         found: list[str] = []
         for field in answer.fields:
@@ -150,17 +150,17 @@ class Isolating(Directive[IsolatingParams]):
                 found.append(f"parts: no part gives {field.name!r}.")
             if given[field.name] > 1 and not isinstance(field.type, ListOf):
                 found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
-        choices = _choices(match.node(plan, Map))
+        choices = _choices(site.node(Map))
         left = [kind for kind in choices if not any(not p.kinds or kind in p.kinds for p in params.parts)]
         found += [f"parts: no part gives the kind {kind!r}." for kind in left]
         found += ["parts: two or more are needed."] if len(params.parts) < 2 else []
         found += ["parts: two are the same; each must ask for something else."] if _has_twins(params) else []
         return found
 
-    def apply(self, plan: Plan, match: Match, params: IsolatingParams) -> Plan:
+    def apply(self, site: Site, params: IsolatingParams) -> Plan:
         """Return the plan that asks side by side."""
-        node = match.node(plan, Map)
-        shared = _shared(plan, node, params)
+        node = site.node(Map)
+        shared = _shared(site.plan, node, params)
         fields: list[Field] = []
         prompts = []
         for number, part in enumerate(params.parts):
@@ -175,8 +175,8 @@ class Isolating(Directive[IsolatingParams]):
             input=node.input,
             drop_keys=node.drop_keys,
         )
-        joined = _joined(plan, node, shared) if shared else []
-        return spliced(plan, match, [asking, *joined])
+        joined = _joined(site.plan, node, shared) if shared else []
+        return spliced(site, [asking, *joined])
 
 
 def _part_of(field: Field, part: IsolatedPart, params: IsolatingParams) -> Field:

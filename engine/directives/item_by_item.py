@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.directives.base import Facts, Match, Place, step_of
-from engine.directives.fitting import long_texts, undividable
+from engine.directives.base import Site, step_of
+from engine.directives.fitting import long_texts, row_node, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import worded
 from engine.language.expressions import RowExpression
@@ -48,14 +48,14 @@ class ItemNames:
     field: str
 
     @classmethod
-    def of(cls, plan: Plan, match: Match, field: str) -> ItemNames:
+    def of(cls, site: Site, field: str) -> ItemNames:
         """Choose names that are free, after the last operator of the run and the list."""
-        stem = match.nodes(plan)[-1].name
+        stem = site.nodes[-1].name
         parts = ("row", "found", "each", "again", "quoted", "asked", "held", "joined", "tidy")
-        operators = [free_name(plan, f"{stem}_{part}") for part in parts]
-        steps = [free_name(plan, f"{match.step}_{part}", operators) for part in ("listed", "documents", "items")]
-        fields = [free_field(plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
-        fields += [free_field(plan, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
+        operators = [free_name(site.plan, f"{stem}_{part}") for part in parts]
+        steps = [free_name(site.plan, f"{site.step}_{part}", operators) for part in ("listed", "documents", "items")]
+        fields = [free_field(site.plan, name) for name in (f"{stem}_row_id", f"{field}_candidate")]
+        fields += [free_field(site.plan, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
         return cls(*[*operators, *steps, *fields, field])
 
 
@@ -65,13 +65,14 @@ LEANS: tuple[LeanMethod, ...] = ("batch", "none")
 """What an answer is weighed against: those about all items of the run, or nothing. The likelier to help comes first."""
 
 
-def not_by_item(plan: Plan, place: Place, node: Map | Filter, facts: Facts, lists: Sequence[str], asked: str) -> str:  # noqa: PLR0913, PLR0917
+def not_by_item(site: Site, lists: Sequence[str], asked: str) -> str:
     """Say why the items of a list cannot be gone through; `lists` are the fields, `asked` what is done with an item."""
+    node = row_node(site)
     if reason := undividable(node, {"examples": "shows the list as it is to be in the end"}):
         return reason
     if not lists:
         return f"{node.name} writes no list {asked}"
-    return "" if long_texts(plan, place, node, facts) else f"the prompt of {node.name} shows no text to read again"
+    return "" if long_texts(site) else f"the prompt of {node.name} shows no text to read again"
 
 
 def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Node]:
@@ -96,8 +97,7 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
 
 
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
-    plan: Plan,
-    match: Match,
+    site: Site,
     names: ItemNames,
     listing: Sequence[Node],
     checking: Sequence[Node],
@@ -118,9 +118,9 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
         aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.candidate})}),
     )
     tidy = without_fields(names.tidy, [*dropped, names.row])
-    step = step_of(plan, match.step)
-    before = (*step.operators[: match.first], marking.name, *(node.name for node in listing))
-    after = (joining.name, *(node.name for node in tidy), *step.operators[match.stop :])
+    step = step_of(site.plan, site.step)
+    before = (*step.operators[: site.first], marking.name, *(node.name for node in listing))
+    after = (joining.name, *(node.name for node in tidy), *step.operators[site.stop :])
     steps = [
         Step(names.listed, step.inputs, before),
         Step(names.rows, (names.listed,), (forgetting.name,)),
@@ -128,4 +128,4 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
         replace(step, inputs=(names.rows, names.items), operators=after),
     ]
     nodes: list[Node] = [marking, *listing, forgetting, dividing, *checking, joining, *tidy]
-    return with_steps(plan, match, nodes, steps)
+    return with_steps(site, nodes, steps)

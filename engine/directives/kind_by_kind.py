@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.division import named_kinds, renamed_field, without_kinds
 from engine.directives.fitting import long_texts, quoted_field, row_node, undividable
 from engine.directives.item_by_item import ItemNames, item_by_item
@@ -74,8 +74,8 @@ class KindByKind(Directive[KindParams]):
     prior_of_long_texts: ClassVar[float] = 0.15
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
         if reason := undividable(node, _WHOLE):
             return Blocked(reason)
         assert isinstance(node, Map) and node.prompt is not None and node.schema is not None
@@ -84,14 +84,14 @@ class KindByKind(Directive[KindParams]):
             return Blocked(f"the prompt of {node.name} does not list between 4 and {MOST_KINDS} kinds by their names")
         if len(node.schema.fields) != 1 or _kind_path(node) is None or node.schema.names[0] in node.drop_keys:
             return Blocked(f"{node.name} does not write one list, of texts with their kind")
-        if not long_texts(plan, match.place, node, facts):
+        if not long_texts(site):
             return Blocked(f"the prompt of {node.name} shows no text")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        found = self.default_params(match, plan, facts)
-        texts = [path.key for path in _texts(match.node(plan, Map))]
+        found = self.default_params(site)
+        texts = [path.key for path in _texts(site.node(Map))]
         return an_object(
             field=one_of([found.field]),
             kind=one_of([found.kind]),
@@ -99,64 +99,64 @@ class KindByKind(Directive[KindParams]):
             looks_again=a_flag(),
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> KindParams:
+    def default_params(self, site: Site) -> KindParams:
         """Hold what is copied to sentences, and look again."""
-        node = match.node(plan, Map)
+        node = site.node(Map)
         kind = _kind_path(node)
         assert kind is not None  # _match
-        copied = tuple(path.key for path in _texts(node) if is_copied(path, facts))
+        copied = tuple(path.key for path in _texts(node) if is_copied(path, site.facts))
         return KindParams(field=kind.field, kind=kind.key, sentences=copied, looks_again=True)
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[KindParams]:
+    def variants(self, site: Site) -> Sequence[KindParams]:
         """Look again, and do not."""
-        default = self.default_params(match, plan, facts)
+        default = self.default_params(site)
         return (default, replace(default, looks_again=False))
 
-    def apply(self, plan: Plan, match: Match, params: KindParams) -> Plan:
+    def apply(self, site: Site, params: KindParams) -> Plan:
         """Return the plan that asks for one kind at a time."""
-        node = match.node(plan, Map)
-        names = ItemNames.of(plan, match, params.field)
+        node = site.node(Map)
+        names = ItemNames.of(site, params.field)
         into = names.candidate if params.looks_again else params.field
-        asking, parts = _asking(plan, match, params)
+        asking, parts = _asking(site, params)
         together = Compute(
-            name=free_name(plan, f"{node.name}_together"),
+            name=free_name(site.plan, f"{node.name}_together"),
             fields=FrozenMap(
                 {into: Computation(f"[item for part in [{', '.join(map(field_expression, parts))}] for item in part]")}
             ),
             basis=False,
         )
         if not params.looks_again:
-            return spliced(plan, match, [asking, together, *without_fields(names.tidy, parts)])
+            return spliced(site, [asking, together, *without_fields(names.tidy, parts)])
         checking: list[Node] = [
             Filter(
                 name=names.keep,
                 model=node.model,
-                prompt=Template(_again(node, names, params, _source(plan, match))),
+                prompt=Template(_again(node, names, params, _source(site))),
                 schema=Schema((Field(names.holds, Scalar("boolean")),)),
             )
         ]
-        return item_by_item(plan, match, names, [asking, together], checking, [names.candidate, *parts])
+        return item_by_item(site, names, [asking, together], checking, [names.candidate, *parts])
 
 
-def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, list[str]]:
+def _asking(site: Site, params: KindParams) -> tuple[ParallelMap, list[str]]:
     """Return the operator that asks a question for each kind, and the field of each answer."""
-    node = match.node(plan, Map)
+    node = site.node(Map)
     assert node.prompt is not None and node.schema is not None  # _match
     kinds = named_kinds(node.prompt.text)
     schema = node.schema
-    source = _source(plan, match)
+    source = _source(site)
     for key in params.sentences:
         schema = with_type(schema, AnswerPath(params.field, key, is_listed=True), Quote(source))
     fields, prompts = [], []
     for number, name in enumerate(kinds, 1):
-        own = free_field(plan, f"{params.field}_{number}")
+        own = free_field(site.plan, f"{params.field}_{number}")
         one = with_type(schema, AnswerPath(params.field, params.kind, is_listed=True), Enum((name,)))
         fields.append(renamed_field(_short(one.fields[0], len(kinds)), own))
         left_out = [entry for other, entry in kinds.items() if other != name]
         text = worded("isolated_kinds", prompt=without_kinds(node.prompt.text, left_out).rstrip(), field="", kinds=name)
         prompts.append(PromptPart(prompt=Template(text), output_keys=(own,)))
     asking = ParallelMap(
-        **{**node.common_keys, **_text_first(plan, match, list(kinds.values()))},
+        **{**node.common_keys, **_text_first(site, list(kinds.values()))},
         prompts=tuple(prompts),
         schema=Schema(tuple(fields)),
         input=node.input,
@@ -165,11 +165,11 @@ def _asking(plan: Plan, match: Match, params: KindParams) -> tuple[ParallelMap, 
     return asking, [field.name for field in fields]
 
 
-def _text_first(plan: Plan, match: Match, entries: Sequence[str]) -> dict[str, str]:
+def _text_first(site: Site, entries: Sequence[str]) -> dict[str, str]:
     """Let the text stand first where the prompt shows it behind the list: else it would be read for every kind."""
-    node = match.node(plan, Map)
+    node = site.node(Map)
     assert node.prompt is not None  # _match
-    text = long_texts(plan, match.place, node, Facts())[0]
+    text = long_texts(site)[0]
     before_list = node.prompt.text.split(entries[0])[0]
     is_shown = re.search(rf"\{{\{{[^}}]*\b{re.escape(text)}\b", before_list) is not None
     return {} if is_shown else {"layout": "document_first"}
@@ -182,8 +182,8 @@ def _short(field: Field, kinds: int) -> Field:
     return replace(field, type=replace(field.type, most=most, least=0))
 
 
-def _source(plan: Plan, match: Match) -> str:
-    return quoted_field(plan, long_texts(plan, match.place, match.node(plan, Map), Facts())[0])
+def _source(site: Site) -> str:
+    return quoted_field(site.plan, long_texts(site)[0])
 
 
 def _again(node: Map, names: ItemNames, params: KindParams, source: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import computed_next, long_texts, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
@@ -45,54 +45,54 @@ class LocatedItems(Directive[LocatedParams]):
     prior: ClassVar[float] = 0.9
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = row_node(site)
         if reason := unreadable_prompt(node):
             return Blocked(reason)
-        if not long_texts(plan, match.place, node, facts):
+        if not long_texts(site):
             return Blocked(f"the prompt of {node.name} shows no text to look items up in")
-        if not _paths(plan, match):
+        if not _paths(site):
             return Blocked(f"{node.name} writes no list of texts, or of records with texts")
-        if reason := computed_next(plan, match.place, [path.field for path in _paths(plan, match)]):
+        if reason := computed_next(site.plan, site.place, [path.field for path in _paths(site)]):
             return Blocked(reason)
-        if facts.answers and not _copied(plan, match, facts):
+        if site.facts.answers and not _copied(site):
             return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
-        return match
+        return site
 
-    def paths(self, plan: Plan, match: Match) -> list[str]:
+    def paths(self, site: Site) -> list[str]:
         """Return the lists' fields that can be looked up."""
-        return [str(path) for path in _paths(plan, match)]
+        return [str(path) for path in _paths(site)]
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        paths = [str(path) for path in _copied(plan, match, facts) or _paths(plan, match)]
-        texts = long_texts(plan, match.place, row_node(plan, match), facts)
+        paths = [str(path) for path in _copied(site) or _paths(site)]
+        texts = long_texts(site)
         return an_object(source=one_of(texts), paths=a_list(one_of(paths), 1, len(paths)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> LocatedParams:
+    def default_params(self, site: Site) -> LocatedParams:
         """Look up the fields whose texts mostly stood in the text; of answers not seen, the first of each list."""
-        source = long_texts(plan, match.place, row_node(plan, match), facts)[0]
-        first = {path.field: path for path in reversed(_paths(plan, match))}.values()
-        paths = _copied(plan, match, facts) or tuple(first)
+        source = long_texts(site)[0]
+        first = {path.field: path for path in reversed(_paths(site))}.values()
+        paths = _copied(site) or tuple(first)
         return LocatedParams(source=source, paths=tuple(str(path) for path in paths))
 
-    def apply(self, plan: Plan, match: Match, params: LocatedParams) -> Plan:
+    def apply(self, site: Site, params: LocatedParams) -> Plan:
         """Return the plan that looks items up."""
-        node = row_node(plan, match)
+        node = row_node(site)
         chosen: dict[str, list[str]] = {}
-        for path in _paths(plan, match):
+        for path in _paths(site):
             if str(path) in params.paths:
                 chosen.setdefault(path.field, []).append(path.key)
         keeping = Compute(
-            name=free_name(plan, f"{node.name}_located"),
+            name=free_name(site.plan, f"{node.name}_located"),
             fields=FrozenMap({field: Computation(_kept(field, keys, params.source)) for field, keys in chosen.items()}),
             basis=False,
         )
-        return spliced(plan, match, [node, keeping])
+        return spliced(site, [node, keeping])
 
 
-def _paths(plan: Plan, match: Match) -> tuple[AnswerPath, ...]:
-    node = row_node(plan, match)
+def _paths(site: Site) -> tuple[AnswerPath, ...]:
+    node = row_node(site)
     if not isinstance(node, Map) or node.schema is None:
         return ()
     return tuple(path for path in answer_paths(node.schema) if _may_be_copied(path, node))
@@ -102,9 +102,9 @@ def _may_be_copied(path: AnswerPath, node: Map) -> bool:
     return path.is_listed and path.field not in node.drop_keys and not is_kind(path)
 
 
-def _copied(plan: Plan, match: Match, facts: Facts) -> tuple[AnswerPath, ...]:
+def _copied(site: Site) -> tuple[AnswerPath, ...]:
     """Return the fields whose texts mostly stand in the text, where some do not."""
-    shares = {path: verbatim(path, facts) for path in _paths(plan, match)}
+    shares = {path: verbatim(path, site.facts) for path in _paths(site)}
     return tuple(path for path, share in shares.items() if share is not None and COPIED_SHARE <= share < 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import Reader, reader_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -44,46 +44,46 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"split"})
     prior: ClassVar[float] = 0.3
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        split = match.node(plan, Split)
-        reader = _reader(plan, match)
+    def _match(self, site: Site) -> Site | Blocked:
+        split = site.node(Split)
+        reader = _reader(site)
         if reader is None:
             return Blocked(f"no map or filter behind {split.name} reads its chunks")
         if reader.node.examples:
             return Blocked(f"{reader.node.name} has examples, which do not have what would be shown with them")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(fields=a_list(a_word(FIELD_NAME), 1, MOST_FIELDS), prompt=a_prompt())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> MetadataParams:
+    def default_params(self, site: Site) -> MetadataParams:
         """Ask for three sentences about the document."""
-        split, reader = match.node(plan, Split), _reader(plan, match)
+        split, reader = site.node(Split), _reader(site)
         assert reader is not None and reader.node.prompt is not None  # _match
-        field = free_field(plan, f"{split.name}_about")
+        field = free_field(site.plan, f"{split.name}_about")
         task = task_of(reader.node.prompt)
         return MetadataParams(fields=(field,), prompt=worded("metadata", place=field_place(split.split_key), task=task))
 
-    def prompts(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: MetadataParams) -> Sequence[ProposedPrompt]:
         """Return the prompt about the document."""
-        fields = fields_before(plan, match.place, facts).closed
-        shows = frozenset({match.node(plan, Split).split_key})
+        fields = fields_before(site).closed
+        shows = frozenset({site.node(Split).split_key})
         return [ProposedPrompt(name="prompt", text=params.prompt, fields=fields, shows=shows)]
 
-    def complaints(self, match: Match, plan: Plan, params: MetadataParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: MetadataParams) -> Sequence[str]:
         """Refuse fields that rows have already."""
-        there = fields_before(plan, match.place, facts).names | match.node(plan, Split).traits().writes
+        there = fields_before(site).names | site.node(Split).traits().writes
         taken = [f"fields: there is a field {name!r} already; name it otherwise." for name in params.fields]
         twice = ["fields: each must have a name of its own."] if len(set(params.fields)) < len(params.fields) else []
         return [line for name, line in zip(params.fields, taken, strict=True) if name in there] + twice
 
-    def apply(self, plan: Plan, match: Match, params: MetadataParams) -> Plan:
+    def apply(self, site: Site, params: MetadataParams) -> Plan:
         """Return the plan that reads the beginning of the document first."""
-        split, reader = match.node(plan, Split), _reader(plan, match)
+        split, reader = site.node(Split), _reader(site)
         assert reader is not None and reader.node.prompt is not None  # _match
         asking = Map(
-            name=free_name(plan, f"{split.name}_document"),
+            name=free_name(site.plan, f"{split.name}_document"),
             model=reader.node.model,
             prompt=Template(params.prompt),
             schema=Schema(tuple(Field(name, Scalar("string")) for name in params.fields)),
@@ -93,9 +93,9 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
         told = with_note(reader.node.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
         seen = (*node.input, *params.fields) if node.input else ()
         changed = replace(node, prompt=told, drop_keys=(*node.drop_keys, *params.fields), input=seen)
-        return spliced(plan, match, [asking, split], others=[changed])
+        return spliced(site, [asking, split], others=[changed])
 
 
-def _reader(plan: Plan, match: Match) -> Reader | None:
-    chunk = match.node(plan, Split).chunk_key
-    return reader_of(plan, match, {chunk, f"{chunk}_rendered"})
+def _reader(site: Site) -> Reader | None:
+    chunk = site.node(Split).chunk_key
+    return reader_of(site, {chunk, f"{chunk}_rendered"})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.chunking import REDUCE_VARIABLES
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
@@ -94,8 +94,8 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     prior: ClassVar[float] = 0.4
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Reduce)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Reduce)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _ABOUT_ROWS):
@@ -104,20 +104,20 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             return Blocked(f"{node.name} quotes from its rows, which the results of parts do not hold")
         if odd := [a.function for a in node.aggregates if a.function not in _ROLLED_UP]:
             return Blocked(f"{odd[0]} of a group does not follow from that of its parts")
-        if not _candidates(plan, match.place, facts):
+        if not _candidates(site):
             return Blocked(f"no field is known by which the groups of {node.name} could be made smaller")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        keys = a_list(one_of(_candidates(plan, match.place, facts)), 1, _MOST_KEYS)
+        keys = a_list(one_of(_candidates(site)), 1, _MOST_KEYS)
         return an_object(extra_keys=keys, part_prompt=a_prompt(), prompt=a_prompt(), by_code=a_flag())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> AggregationParams:
+    def default_params(self, site: Site) -> AggregationParams:
         """Aggregate each document first, or else by the first field that there is, with the user's own prompt."""
-        node = match.node(plan, Reduce)
+        node = site.node(Reduce)
         assert node.prompt is not None and node.schema is not None  # _match
-        extra = _candidates(plan, match.place, facts)[0]
+        extra = _candidates(site)[0]
         prompt = worded(
             "merge_groups",
             extra=extra,
@@ -128,17 +128,17 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         )
         return AggregationParams(extra_keys=(extra,), part_prompt=node.prompt.text, prompt=prompt, by_code=False)
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[AggregationParams]:
+    def variants(self, site: Site) -> Sequence[AggregationParams]:
         """Put the lists of parts together by code first, where the answer is lists of all there is (decision 0034)."""
-        default = self.default_params(match, plan, facts)
-        by_code = [replace(default, by_code=True)] if _lists_all(match.node(plan, Reduce)) else []
+        default = self.default_params(site)
+        by_code = [replace(default, by_code=True)] if _lists_all(site.node(Reduce)) else []
         return (*by_code, default)
 
-    def prompts(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: AggregationParams) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
-        node = match.node(plan, Reduce)
+        node = site.node(Reduce)
         assert node.schema is not None  # _match
-        fields = fields_before(plan, match.place, facts)
+        fields = fields_before(site)
         parts = frozenset({*node.keys, *params.extra_keys, *node.schema.names, *node.aggregate})
         variables = tuple(sorted(REDUCE_VARIABLES))
         of_parts = ProposedPrompt(
@@ -162,22 +162,22 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             ),
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return match.node(plan, Reduce).prompt
+        return site.node(Reduce).prompt
 
-    def complaints(self, match: Match, plan: Plan, params: AggregationParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: AggregationParams) -> Sequence[str]:
         """Refuse to join by code what code cannot join."""
-        node = match.node(plan, Reduce)
+        node = site.node(Reduce)
         wrong = params.by_code and not _lists_all(node)
         return [f"by_code: the answer of {node.name} is not only lists of all there is."] if wrong else []
 
-    def apply(self, plan: Plan, match: Match, params: AggregationParams) -> Plan:
+    def apply(self, site: Site, params: AggregationParams) -> Plan:
         """Return the plan with two reduces."""
-        node = match.node(plan, Reduce)
+        node = site.node(Reduce)
         part = replace(
             node,
-            name=free_name(plan, f"{node.name}_parts"),
+            name=free_name(site.plan, f"{node.name}_parts"),
             reduce_key=tuple(dict.fromkeys((*node.keys, *params.extra_keys))),
             prompt=Template(params.part_prompt, REDUCE_VARIABLES),
         )
@@ -190,7 +190,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
             prompt = Template(params.prompt, REDUCE_VARIABLES)
             whole = replace(rolled_up, prompt=prompt, fold_prompt=None, merge_prompt=None, input=())
         passed = [*part.extra_fields] if node.pass_through else []
-        return spliced(plan, match, [part, whole, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
+        return spliced(site, [part, whole, *without_fields(free_name(site.plan, f"{node.name}_tidy"), passed)])
 
 
 def _lists_all(node: Reduce) -> bool:
@@ -205,14 +205,16 @@ def _rolled_up(node: Reduce) -> Mapping[str, Any]:
     return FrozenMap({a.field: FrozenMap({_ROLLED_UP[a.function]: a.field}) for a in node.aggregates})
 
 
-def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
+def _candidates(site: Site) -> list[str]:
     """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
-    node = Match.at(place).node(plan, Reduce)
-    there = fields_before(plan, place, facts).names - set(node.keys)
+    node = site.node(Reduce)
+    there = fields_before(site).names - set(node.keys)
     held = {*node.answered_fields, *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
     plain = [
-        name for name in there - held if not isinstance(type_of_field(plan, place, name), ListOf | DictOf | Record)
+        name
+        for name in there - held
+        if not isinstance(type_of_field(site.plan, site.place, name), ListOf | DictOf | Record)
     ]
     short = [name for name in plain if name not in _LONG and not name.startswith("_")]
     return sorted(short, key=lambda name: (name != "filename", name in seen, name))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.directives.base import Blocked, Facts, Match, Place
+from engine.directives.base import Blocked, Site
 from engine.directives.fields import fields_before
 from engine.directives.fitting import has_key, long_texts, row_node, unreadable_prompt
 from engine.directives.keywords import keywords_of
@@ -48,38 +48,37 @@ class Passages:
     field: str
 
     @classmethod
-    def of(cls, plan: Plan, match: Match, key: str, tokens: int) -> Passages:
+    def of(cls, site: Site, key: str, tokens: int) -> Passages:
         """Name them after the operator that reads the passages."""
-        stem = match.nodes(plan)[-1].name
-        names = [free_name(plan, f"{stem}_{part}") for part in ("passages", "collected", "tidy")]
+        stem = site.nodes[-1].name
+        names = [free_name(site.plan, f"{stem}_{part}") for part in ("passages", "collected", "tidy")]
         cut = Split(name=names[0], split_key=key, method="token_count", num_tokens=tokens)
-        return cls(cut, names[1], names[2], free_field(plan, f"{key}_passages"))
+        return cls(cut, names[1], names[2], free_field(site.plan, f"{key}_passages"))
 
 
-def match_by_words(plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
+def match_by_words(site: Site) -> Site | Blocked:
     """Match an operator of which passages that have to do with its prompt's words can be shown in place of a text."""
-    node = row_node(plan, match)
+    node = row_node(site)
     if reason := unreadable_prompt(node) or has_key(node, _SHOWN_OTHERWISE):
         return Blocked(reason)
-    if not texts(plan, match.place, facts):
+    if not texts(site):
         return Blocked(f"the prompt of {node.name} shows no text of which passages could be chosen")
     if not keywords_of(node):
         return Blocked(f"the prompt of {node.name} has no words to look for")
-    return match
+    return site
 
 
-def texts(plan: Plan, place: Place, facts: Facts) -> list[str]:
+def texts(site: Site) -> list[str]:
     """Return the texts of which passages may be shown: shown as they are wherever the prompt reads them."""
-    node = row_node(plan, Match.at(place))
-    there = fields_before(plan, place, facts).names
-    shown = long_texts(plan, place, node, facts)
-    long = [text for text in shown if facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
+    node = row_node(site)
+    there = fields_before(site).names
+    long = [text for text in long_texts(site) if site.facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
     return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in there]
 
 
-def showing(plan: Plan, match: Match, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
+def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
     """Return the plan in which `choosing` keeps the passages that the operator reads; then `dropped` go too."""
-    node, cut = row_node(plan, match), passages.cut
+    node, cut = row_node(site), passages.cut
     collecting = Reduce(
         name=passages.collect,
         reduce_key=(cut.id_key,),
@@ -97,7 +96,7 @@ def showing(plan: Plan, match: Match, passages: Passages, choosing: Node, *, dro
     changed = replace(changed, drop_keys=tuple(key for key in node.drop_keys if key in own))
     added = [cut.chunk_key, cut.id_key, cut.number_key, passages.field]
     tidy = without_fields(passages.tidy, [*later, *added, *dropped])
-    return spliced(plan, match, [cut, choosing, collecting, changed, *tidy])
+    return spliced(site, [cut, choosing, collecting, changed, *tidy])
 
 
 def _joined(prompt: Template, field: str, passages: str) -> Template:
@@ -112,9 +111,9 @@ def _is_replaceable(node: Map | Filter, field: str) -> bool:
         return False
 
 
-def settings_schema(plan: Plan, match: Match, facts: Facts) -> dict[str, Any]:
+def settings_schema(site: Site) -> dict[str, Any]:
     """Return the part of a JSON Schema that every choice of passages has."""
     return {
-        "split_key": {"type": "string", "enum": texts(plan, match.place, facts)},
+        "split_key": {"type": "string", "enum": texts(site)},
         "passage_tokens": {"type": "integer", "minimum": SMALLEST_PASSAGE, "maximum": LARGEST_PASSAGE},
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, Place
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.chunking import REDUCE_VARIABLES
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
@@ -51,38 +51,38 @@ class PreAggregation(Directive[ProjectionParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
     prior: ClassVar[float] = 0.4
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Reduce)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Reduce)
         if node.prompt is None or node.schema is None:
             return Blocked(f"{node.name} asks no model")
         if reason := has_key(node, _SEEN_AS_THEY_ARE):
             return Blocked(reason)
         if node.schema.has_quotes:
             return Blocked(f"{node.name} quotes from its rows, which must stay as they are")
-        if not _candidates(plan, match.place, facts):
+        if not _candidates(site):
             return Blocked(f"the prompt of {node.name} reads no text by name that could be shrunk")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        fields = _candidates(plan, match.place, facts)
+        fields = _candidates(site)
         return an_object(field=one_of(fields), map_prompt=a_prompt(), prompt=a_prompt())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> ProjectionParams:
+    def default_params(self, site: Site) -> ProjectionParams:
         """Shrink the longest text; the reduce's prompt stays but for the field."""
-        node = match.node(plan, Reduce)
+        node = site.node(Reduce)
         assert node.prompt is not None  # _match
-        field = _candidates(plan, match.place, facts)[0]
+        field = _candidates(site)[0]
         return ProjectionParams(
             field=field,
             map_prompt=worded("pre_aggregate", place=field_place(field), task=task_of(node.prompt)),
-            prompt=rename_fields(node.prompt, {field: _projected(plan, node, field)}, "inputs").text,
+            prompt=rename_fields(node.prompt, {field: _projected(site.plan, node, field)}, "inputs").text,
         )
 
-    def prompts(self, match: Match, plan: Plan, params: ProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: ProjectionParams) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
-        node = match.node(plan, Reduce)
-        fields, new = fields_before(plan, match.place, facts), _projected(plan, node, params.field)
+        node = site.node(Reduce)
+        fields, new = fields_before(site), _projected(site.plan, node, params.field)
         return [
             ProposedPrompt(
                 name="map_prompt", text=params.map_prompt, fields=fields.closed, shows=frozenset({params.field})
@@ -96,16 +96,16 @@ class PreAggregation(Directive[ProjectionParams]):
             ),
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return match.node(plan, Reduce).prompt
+        return site.node(Reduce).prompt
 
-    def apply(self, plan: Plan, match: Match, params: ProjectionParams) -> Plan:
+    def apply(self, site: Site, params: ProjectionParams) -> Plan:
         """Return the plan with a map before the reduce."""
-        node = match.node(plan, Reduce)
-        new = _projected(plan, node, params.field)
+        node = site.node(Reduce)
+        new = _projected(site.plan, node, params.field)
         asking = Map(
-            name=free_name(plan, f"{node.name}_relevant"),
+            name=free_name(site.plan, f"{node.name}_relevant"),
             model=node.model,
             prompt=Template(params.map_prompt),
             schema=Schema((Field(new, Scalar("string")),)),
@@ -118,22 +118,22 @@ class PreAggregation(Directive[ProjectionParams]):
             input=tuple(dict.fromkeys((*node.input, new))) if node.input else (),
         )
         passed = [new] if node.pass_through else []
-        return spliced(plan, match, [asking, changed, *without_fields(free_name(plan, f"{node.name}_tidy"), passed)])
+        return spliced(site, [asking, changed, *without_fields(free_name(site.plan, f"{node.name}_tidy"), passed)])
 
 
 def _projected(plan: Plan, node: Reduce, field: str) -> str:
     return free_field(plan, f"{field}_for_{node.name}")
 
 
-def _candidates(plan: Plan, place: Place, facts: Facts) -> list[str]:
+def _candidates(site: Site) -> list[str]:
     """Return the texts that the prompt reads through its rows, the longest first as far as it is known."""
-    node = Match.at(place).node(plan, Reduce)
+    node = site.node(Reduce)
     named = node.prompt.mentions("inputs") - set(node.keys) if node.prompt else frozenset[str]()
-    kinds = {name: type_of_field(plan, place, name) for name in named}
+    kinds = {name: type_of_field(site.plan, site.place, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
-    there = fields_before(plan, place, facts)
-    known = [name for name in texts if (name in there.names or there.is_open) and _renames(plan, node, name)]
-    return sorted(known, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+    there = fields_before(site)
+    known = [name for name in texts if (name in there.names or there.is_open) and _renames(site.plan, node, name)]
+    return sorted(known, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
 
 
 def _renames(plan: Plan, node: Reduce, field: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params, step_of
+from engine.directives.base import Blocked, Directive, Params, Site, step_of
 from engine.directives.fields import fields_of_input
 from engine.directives.fitting import has_key
 from engine.directives.prompt_checks import ProposedPrompt
@@ -52,36 +52,36 @@ class PreJoining(Directive[JoinProjectionParams]):
     purpose: ClassVar[str] = "shrinks the rows of both sides to what decides whether they belong together"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Equijoin)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Equijoin)
         keys = {"examples": "shows rows as they are", "reviewed": "shows rows as they are"}
         if reason := has_key(node, keys):
             return Blocked(reason)
         if node.comparison_prompt.reads_unknown:
             return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
         for side in SIDES:
-            if not _candidates(plan, match, side, facts):
+            if not _candidates(site, side):
                 return Blocked(f"the prompt of {node.name} reads no field of the {side} rows that could be shrunk")
-            longest = _candidates(plan, match, side, facts)[0]
-            if facts.field_tokens.get(longest, FEWEST_TOKENS) < FEWEST_TOKENS:
+            longest = _candidates(site, side)[0]
+            if site.facts.field_tokens.get(longest, FEWEST_TOKENS) < FEWEST_TOKENS:
                 return Blocked(f"what {node.name} reads of the {side} rows ({longest}) is too short to be shrunk")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        left, right = (one_of(_candidates(plan, match, side, facts)) for side in SIDES)
+        left, right = (one_of(_candidates(site, side)) for side in SIDES)
         prompt = a_prompt()
         return an_object(
             left_field=left, left_prompt=prompt, right_field=right, right_prompt=prompt, comparison_prompt=prompt
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> JoinProjectionParams:
+    def default_params(self, site: Site) -> JoinProjectionParams:
         """Shrink the longest field of each side; the comparison stays but for these fields."""
-        node = match.node(plan, Equijoin)
-        left, right = (_candidates(plan, match, side, facts)[0] for side in SIDES)
+        node = site.node(Equijoin)
+        left, right = (_candidates(site, side)[0] for side in SIDES)
         prompt = node.comparison_prompt
         for side, field in zip(SIDES, (left, right), strict=True):
-            prompt = rename_fields(prompt, {field: _projected(plan, node, side)}, side)
+            prompt = rename_fields(prompt, {field: _projected(site.plan, node, side)}, side)
         task = task_of(node.comparison_prompt)
         return JoinProjectionParams(
             left_field=left,
@@ -91,11 +91,11 @@ class PreJoining(Directive[JoinProjectionParams]):
             comparison_prompt=prompt.text,
         )
 
-    def prompts(self, match: Match, plan: Plan, params: JoinProjectionParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: JoinProjectionParams) -> Sequence[ProposedPrompt]:
         """Return the prompts of both sides and the comparison."""
-        node, step = match.node(plan, Equijoin), step_of(plan, match.step)
-        new = frozenset(_projected(plan, node, side) for side in SIDES)
-        left, right = (fields_of_input(plan, match.step, name, facts) for name in step.inputs)
+        node, step = site.node(Equijoin), step_of(site.plan, site.step)
+        new = frozenset(_projected(site.plan, node, side) for side in SIDES)
+        left, right = (fields_of_input(site, name) for name in step.inputs)
         both = None if left.is_open or right.is_open else left.names | right.names | new
         return [
             ProposedPrompt(
@@ -112,40 +112,40 @@ class PreJoining(Directive[JoinProjectionParams]):
             ),
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return match.node(plan, Equijoin).comparison_prompt
+        return site.node(Equijoin).comparison_prompt
 
-    def apply(self, plan: Plan, match: Match, params: JoinProjectionParams) -> Plan:
+    def apply(self, site: Site, params: JoinProjectionParams) -> Plan:
         """Return the plan with a step before the join for each side."""
-        node, step = match.node(plan, Equijoin), step_of(plan, match.step)
+        node, step = site.node(Equijoin), step_of(site.plan, site.step)
         asked = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
         maps: list[Map] = []
         steps: list[Step] = []
         for side, source, prompt in asked:
-            field = Field(_projected(plan, node, side), Scalar("string"))
-            name = free_name(plan, f"{node.name}_{side}")
+            field = Field(_projected(site.plan, node, side), Scalar("string"))
+            name = free_name(site.plan, f"{node.name}_{side}")
             maps.append(Map(name=name, model=node.model, prompt=Template(prompt), schema=Schema((field,))))
-            steps.append(Step(free_name(plan, f"{match.step}_{side}"), (source,), (name,)))
+            steps.append(Step(free_name(site.plan, f"{site.step}_{side}"), (source,), (name,)))
         joining = replace(node, comparison_prompt=Template(params.comparison_prompt, frozenset(SIDES)))
-        new = [_projected(plan, node, side) for side in SIDES]
-        tidy = without_fields(free_name(plan, f"{node.name}_tidy"), new)
-        rest = step.operators[match.stop :]
+        new = [_projected(site.plan, node, side) for side in SIDES]
+        tidy = without_fields(free_name(site.plan, f"{node.name}_tidy"), new)
+        rest = step.operators[site.stop :]
         joined = replace(
             step, inputs=tuple(s.name for s in steps), operators=(node.name, *(t.name for t in tidy), *rest)
         )
-        return with_steps(plan, match, [*maps, joining, *tidy], [*steps, joined])
+        return with_steps(site, [*maps, joining, *tidy], [*steps, joined])
 
 
 def _projected(plan: Plan, node: Equijoin, side: str) -> str:
     return free_field(plan, f"{node.name}_{side}_gist")
 
 
-def _candidates(plan: Plan, match: Match, side: str, facts: Facts) -> list[str]:
+def _candidates(site: Site, side: str) -> list[str]:
     """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
-    node = match.node(plan, Equijoin)
+    node = site.node(Equijoin)
     found = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
-    return sorted(found, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+    return sorted(found, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
 
 
 def _renames(node: Equijoin, side: str, field: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.directives.base import AnyDirective, Blocked, Facts, Match, Place
+from engine.directives.base import AnyDirective, Blocked, Facts, Place, Site
 from engine.directives.batched_folding import BatchedFolding
 from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
@@ -72,7 +72,7 @@ def directive(name: str) -> AnyDirective:
     return by_name[name]
 
 
-def matching(plan: Plan, place: Place, facts: Facts) -> list[tuple[AnyDirective, Match]]:
-    """Return the directives that rewrite a run ending at a place, with the run of each."""
+def matching(plan: Plan, place: Place, facts: Facts) -> list[tuple[AnyDirective, Site]]:
+    """Return the directives that rewrite a run ending at a place, with the site of each."""
     found = ((one, one.matches(plan, place, facts)) for one in DIRECTIVES)
-    return [(one, match) for one, match in found if not isinstance(match, Blocked)]
+    return [(one, site) for one, site in found if not isinstance(site, Blocked)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, quoted_field, row_node
@@ -59,32 +59,29 @@ class SecondReading(Directive[SecondReadingParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     prior: ClassVar[float] = 0.6
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
-        if reason := not_by_item(
-            plan, match.place, node, facts, _lists(plan, match), "whose items could be read again"
-        ):
+    def _match(self, site: Site) -> Site | Blocked:
+        if reason := not_by_item(site, _lists(site), "whose items could be read again"):
             return Blocked(reason)
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        texts = long_texts(plan, match.place, row_node(plan, match), facts)
+        texts = long_texts(site)
         return an_object(
-            field=one_of(_lists(plan, match)),
+            field=one_of(_lists(site)),
             source=one_of(texts),
             list_prompt=a_prompt(),
             item_prompt=a_prompt(),
             correct_lean=one_of(LEANS),
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> SecondReadingParams:
+    def default_params(self, site: Site) -> SecondReadingParams:
         """Let the first reading be generous, and the second decide by the user's own words."""
-        node = row_node(plan, match)
+        node = row_node(site)
         assert node.prompt is not None  # undividable
-        field = _lists(plan, match)[0]
-        source = long_texts(plan, match.place, node, facts)[0]
-        names = ItemNames.of(plan, match, field)
+        field = _lists(site)[0]
+        source = long_texts(site)[0]
+        names = ItemNames.of(site, field)
         return SecondReadingParams(
             field=field,
             source=source,
@@ -98,15 +95,15 @@ class SecondReading(Directive[SecondReadingParams]):
             correct_lean=LEANS[0],
         )
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[SecondReadingParams]:
+    def variants(self, site: Site) -> Sequence[SecondReadingParams]:
         """Weigh the decisions, and take them as they are."""
-        default = self.default_params(match, plan, facts)
+        default = self.default_params(site)
         return tuple(replace(default, correct_lean=lean) for lean in LEANS)
 
-    def prompts(self, match: Match, plan: Plan, params: SecondReadingParams, facts: Facts) -> Sequence[ProposedPrompt]:
+    def prompts(self, site: Site, params: SecondReadingParams) -> Sequence[ProposedPrompt]:
         """Return the prompts of both readings."""
-        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
-        fields = fields_before(plan, match.place, facts)
+        node, names = row_node(site), ItemNames.of(site, params.field)
+        fields = fields_before(site)
         there = fields.with_names(names.candidate, names.row, *(f for f in node.answered_fields if f != params.field))
         shown = frozenset({params.source, names.candidate})
         return [
@@ -119,13 +116,13 @@ class SecondReading(Directive[SecondReadingParams]):
             ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=there.closed, shows=shown),
         ]
 
-    def definitions(self, match: Match, plan: Plan) -> Template | None:
+    def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
-        return row_node(plan, match).prompt
+        return row_node(site).prompt
 
-    def apply(self, plan: Plan, match: Match, params: SecondReadingParams) -> Plan:
+    def apply(self, site: Site, params: SecondReadingParams) -> Plan:
         """Return the plan that reads twice."""
-        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
+        node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None  # needs, undividable
         own = set(node.schema.names)
         listing = replace(
@@ -137,8 +134,8 @@ class SecondReading(Directive[SecondReadingParams]):
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
         later = [key for key in node.drop_keys if key not in own]
-        checking = _checking(plan, node, names, params)
-        return item_by_item(plan, match, names, [listing], checking, [*later, names.candidate, names.quote])
+        checking = _checking(site.plan, node, names, params)
+        return item_by_item(site, names, [listing], checking, [*later, names.candidate, names.quote])
 
 
 def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:
@@ -157,7 +154,7 @@ def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingPara
     ]
 
 
-def _lists(plan: Plan, match: Match) -> list[str]:
-    node = row_node(plan, match)
+def _lists(site: Site) -> list[str]:
+    node = row_node(site)
     fields = node.schema.fields if node.schema else ()
     return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.person_fields import holds_persons
 from engine.directives.proposals import a_flag, an_object
 from engine.directives.splicing import spliced
@@ -41,38 +41,38 @@ class SharperComparisons(Directive[SharperParams]):
     prior: ClassVar[float] = 0.85
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Resolve)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Resolve)
         if node.comparison_prompt is None:
             return Blocked(f"{node.name} asks no model about pairs")
         if node.rules:
             return Blocked(f"{node.name} goes by rules already")
         if not _are_persons(node) and not _seeks_threshold(node):
             return Blocked(f"{node.name} says itself which pairs are compared")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(persons=a_flag())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> SharperParams:
+    def default_params(self, site: Site) -> SharperParams:
         """Let rules decide about names of persons; of other values ask about those that are alike."""
-        return SharperParams(persons=_are_persons(match.node(plan, Resolve)))
+        return SharperParams(persons=_are_persons(site.node(Resolve)))
 
-    def complaints(self, match: Match, plan: Plan, params: SharperParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: SharperParams) -> Sequence[str]:
         """Refuse a threshold where the plan says which pairs are compared."""
-        node = match.node(plan, Resolve)
+        node = site.node(Resolve)
         told = f"persons: {node.name} says itself which pairs are compared; only rules are left."
         return [] if params.persons or _seeks_threshold(node) else [told]
 
-    def apply(self, plan: Plan, match: Match, params: SharperParams) -> Plan:
+    def apply(self, site: Site, params: SharperParams) -> Plan:
         """Return the plan that decides with more care."""
-        node = match.node(plan, Resolve)
+        node = site.node(Resolve)
         if params.persons:
             node = replace(node, rules=("person_name",), canonical="longest", resolution_prompt=None)
         else:
             node = replace(node, blocking_threshold=ALIKE)
-        return spliced(plan, match, [node])
+        return spliced(site, [node])
 
 
 def _are_persons(node: Resolve) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from engine.directives.base import Match, step_of
+from engine.directives.base import Site, step_of
 from engine.operators.map import Map
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
@@ -22,24 +22,22 @@ def free_field(plan: Plan, wanted: str) -> str:
     return _free(wanted, named)
 
 
-def spliced(plan: Plan, match: Match, nodes: Sequence[Node], *, others: Sequence[Node] = ()) -> Plan:
+def spliced(site: Site, nodes: Sequence[Node], *, others: Sequence[Node] = ()) -> Plan:
     """Replace the run by `nodes`, in the plan's list of operators too; `others` are changed elsewhere, by name."""
-    step = step_of(plan, match.step)
+    step = step_of(site.plan, site.step)
     names = tuple(node.name for node in nodes)
-    changed = replace(step, operators=(*step.operators[: match.first], *names, *step.operators[match.stop :]))
-    return with_steps(plan, match, nodes, [changed], others=others)
+    changed = replace(step, operators=(*step.operators[: site.first], *names, *step.operators[site.stop :]))
+    return with_steps(site, nodes, [changed], others=others)
 
 
-def with_steps(
-    plan: Plan, match: Match, nodes: Sequence[Node], steps: Sequence[Step], *, others: Sequence[Node] = ()
-) -> Plan:
+def with_steps(site: Site, nodes: Sequence[Node], steps: Sequence[Step], *, others: Sequence[Node] = ()) -> Plan:
     """Replace the run's step by `steps`, and its operators by `nodes`."""
-    at = [s.name for s in plan.steps].index(match.step)
-    after = (*plan.steps[:at], *steps, *plan.steps[at + 1 :])
+    at = [s.name for s in site.plan.steps].index(site.step)
+    after = (*site.plan.steps[:at], *steps, *site.plan.steps[at + 1 :])
     used = {name for s in after for name in s.operators}
-    gone = {node.name for node in match.nodes(plan)} - used
+    gone = {node.name for node in site.nodes} - used
     new = {node.name: node for node in (*nodes, *others)}
-    return replace(plan, operators=_listed(plan, match, list(new.values()), gone), steps=after)
+    return replace(site.plan, operators=_listed(site, list(new.values()), gone), steps=after)
 
 
 def without_fields(name: str, fields: Sequence[str]) -> list[Node]:
@@ -47,13 +45,13 @@ def without_fields(name: str, fields: Sequence[str]) -> list[Node]:
     return [Map(name=name, drop_keys=tuple(fields))] if fields else []
 
 
-def _listed(plan: Plan, match: Match, new: Sequence[Node], gone: Collection[str]) -> tuple[Node, ...]:
+def _listed(site: Site, new: Sequence[Node], gone: Collection[str]) -> tuple[Node, ...]:
     """List the operators: new ones where the run's first one stood, in order; changed ones in their old places."""
-    run = {node.name for node in match.nodes(plan)}
-    here = [node for node in new if node.name in run or node.name not in {n.name for n in plan.operators}]
+    run = {node.name for node in site.nodes}
+    here = [node for node in new if node.name in run or node.name not in {n.name for n in site.plan.operators}]
     elsewhere = {node.name: node for node in new if node not in here}
     listed: list[Node] = []
-    for node in plan.operators:
+    for node in site.plan.operators:
         if node.name in run and here:
             listed += here
             here = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.proposals import an_object, one_of
 from engine.directives.splicing import spliced
 from engine.operators.asking import ModelNode
@@ -33,25 +33,25 @@ class SwitchModel(Directive[SwitchParams]):
     )
     prior: ClassVar[float] = 0.05
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, ModelNode)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(ModelNode)
         if not node.traits().calls_model:
             return Blocked(f"{node.name} asks no model")
-        return match if _others(plan, match, facts) else Blocked("no other model is installed")
+        return site if _others(site) else Blocked("no other model is installed")
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(model=one_of(_others(plan, match, facts)))
+        return an_object(model=one_of(_others(site)))
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> SwitchParams:
+    def default_params(self, site: Site) -> SwitchParams:
         """Take the best of the others."""
-        return SwitchParams(model=_others(plan, match, facts)[0])
+        return SwitchParams(model=_others(site)[0])
 
-    def apply(self, plan: Plan, match: Match, params: SwitchParams) -> Plan:
+    def apply(self, site: Site, params: SwitchParams) -> Plan:
         """Return the plan with the other model."""
-        return spliced(plan, match, [replace(match.node(plan, ModelNode), model=params.model)])
+        return spliced(site, [replace(site.node(ModelNode), model=params.model)])
 
 
-def _others(plan: Plan, match: Match, facts: Facts) -> list[str]:
-    own = match.node(plan, ModelNode).model or plan.default_model
-    return [model for model in facts.models if model != own]
+def _others(site: Site) -> list[str]:
+    own = site.node(ModelNode).model or site.plan.default_model
+    return [model for model in site.facts.models if model != own]

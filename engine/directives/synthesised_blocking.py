@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.heuristics import TARGET_RECALL
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
@@ -61,59 +61,57 @@ class SynthesisedBlocking(Directive[BlockingParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
     prior: ClassVar[float] = 0.9
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = match.node(plan, Equijoin)
+    def _match(self, site: Site) -> Site | Blocked:
+        node = site.node(Equijoin)
         if node.blocking_conditions or node.blocking_threshold is not None:
             return Blocked(f"{node.name} says itself which pairs are compared")
         if node.comparison_prompt.reads_unknown:
             return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
-        if not (_fields(node, "left", facts) and _fields(node, "right", facts)):
+        if not (_fields(node, "left", site.facts) and _fields(node, "right", site.facts)):
             return Blocked(f"the prompt of {node.name} reads no field of one side")
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        node = match.node(plan, Equijoin)
+        node = site.node(Equijoin)
         return an_object(
-            left_field=one_of(_fields(node, "left", facts)),
-            right_field=one_of(_fields(node, "right", facts)),
+            left_field=one_of(_fields(node, "left", site.facts)),
+            right_field=one_of(_fields(node, "right", site.facts)),
             rules=a_list(one_of(BY_NAME), 1, MOST_RULES),
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> BlockingParams:
+    def default_params(self, site: Site) -> BlockingParams:
         """Learn the rules from what was matched; where too little was, go by how long the fields are."""
-        return self.variants(match, plan, facts)[0]
+        return self.variants(site)[0]
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[BlockingParams]:
+    def variants(self, site: Site) -> Sequence[BlockingParams]:
         """Try what was learned, the usual (all words of the shorter; of short ones spelling, initials), and both."""
-        node = match.node(plan, Equijoin)
-        left, right = _fields(node, "left", facts), _fields(node, "right", facts)
-        tokens = [facts.field_tokens.get(names[0], 0) for names in (left, right)]
+        node = site.node(Equijoin)
+        left, right = _fields(node, "left", site.facts), _fields(node, "right", site.facts)
+        tokens = [site.facts.field_tokens.get(names[0], 0) for names in (left, right)]
         # Of the longer side the longest field, of the other the shortest: a term rather than what is told of it.
         pair = (left[0], right[-1]) if tokens[0] >= tokens[1] else (left[-1], right[0])
-        long, short = max(tokens), min(facts.field_tokens.get(name, 0) for name in pair)
+        long, short = max(tokens), min(site.facts.field_tokens.get(name, 0) for name in pair)
         usual = WITHIN if long >= MUCH_LONGER * max(1, short) else ALIKE
         found = [BlockingParams(left_field=pair[0], right_field=pair[1], rules=usual)]
-        if learned := _learned(facts.matches, left, right):
+        if learned := _learned(site.facts.matches, left, right):
             found = [learned, *found]
             if learned.rules != usual and (learned.left_field, learned.right_field) == pair:
                 both = tuple(dict.fromkeys([*usual, *learned.rules]))[:MOST_RULES]
                 found.append(replace(learned, rules=both))
         return tuple(dict.fromkeys(found))
 
-    def complaints(self, match: Match, plan: Plan, params: BlockingParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: BlockingParams) -> Sequence[str]:
         """Refuse rules that propose nothing."""
         if all(BY_NAME[name].forbids for name in params.rules):
             return ["rules: one must propose pairs; numbers_differ only refuses some that others propose."]
         return []
 
-    def apply(self, plan: Plan, match: Match, params: BlockingParams) -> Plan:
+    def apply(self, site: Site, params: BlockingParams) -> Plan:
         """Return the plan whose join asks about pairs that rules propose."""
         rules = [BY_NAME[name] for name in dict.fromkeys(params.rules)]
         new = conditions(rules, params.left_field, params.right_field)
-        return spliced(
-            plan, match, [replace(match.node(plan, Equijoin), blocking_conditions=tuple(map(condition, new)))]
-        )
+        return spliced(site, [replace(site.node(Equijoin), blocking_conditions=tuple(map(condition, new)))])
 
 
 def _fields(node: Equijoin, side: str, facts: Facts) -> list[str]:

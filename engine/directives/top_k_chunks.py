@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import row_node
 from engine.directives.keywords import keywords_of
 from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
@@ -49,46 +49,46 @@ class TopKChunks(Directive[TopKParams]):
     prior: ClassVar[float] = 0.15
     prior_of_long_texts: ClassVar[float] = 0.15
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        return match_by_words(plan, match, facts)
+    def _match(self, site: Site) -> Site | Blocked:
+        return match_by_words(site)
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         return an_object(
-            **settings_schema(plan, match, facts),
+            **settings_schema(site),
             passages=a_number(1, MOST_PASSAGES),
             method=one_of(("fts", "embedding", "hybrid")),
             query=a_text(3, LONGEST_QUERY),
         )
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> TopKParams:
+    def default_params(self, site: Site) -> TopKParams:
         """Search by words and meaning for the question itself; show 30 % of the context."""
-        node = row_node(plan, match)
+        node = row_node(site)
         assert node.prompt is not None  # match_by_words
         query = " ".join(task_of(node.prompt).replace("{", "(").split())[:LONGEST_QUERY].strip()
-        count = round(facts.context_tokens * _SHOWN_SHARE / PASSAGE_TOKENS)
+        count = round(site.facts.context_tokens * _SHOWN_SHARE / PASSAGE_TOKENS)
         return TopKParams(
-            split_key=texts(plan, match.place, facts)[0],
+            split_key=texts(site)[0],
             passage_tokens=PASSAGE_TOKENS,
             passages=max(1, min(MOST_PASSAGES, count)),
             method="hybrid",
             query=query if len(query) >= 3 else " ".join(keywords_of(node)),
         )
 
-    def complaints(self, match: Match, plan: Plan, params: TopKParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: TopKParams) -> Sequence[str]:
         """Refuse a query that is empty, or a template: it is one text for all."""
         wrong = not params.query.strip() or "{{" in params.query or "{%" in params.query
         return ["query must be plain words, without braces."] if wrong else []
 
-    def apply(self, plan: Plan, match: Match, params: TopKParams) -> Plan:
+    def apply(self, site: Site, params: TopKParams) -> Plan:
         """Return the plan that searches first."""
-        passages = Passages.of(plan, match, params.split_key, params.passage_tokens)
+        passages = Passages.of(site, params.split_key, params.passage_tokens)
         best = TopK(
-            name=free_name(plan, f"{match.nodes(plan)[-1].name}_best"),
+            name=free_name(site.plan, f"{site.nodes[-1].name}_best"),
             method=params.method,
             k=params.passages,
             keys=(passages.cut.chunk_key,),
             query=Template(params.query),
             stratify_key=(passages.cut.id_key,),
         )
-        return showing(plan, match, passages, best, dropped=(best.rank_key, best.score_key))
+        return showing(site, passages, best, dropped=(best.rank_key, best.score_key))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Match, Params
+from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.division import renamed_field
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
@@ -61,38 +61,35 @@ class VerifiedItems(Directive[VerifiedParams]):
     prior: ClassVar[float] = 0.75
     is_settled: ClassVar[bool] = True
 
-    def _match(self, plan: Plan, match: Match, facts: Facts) -> Match | Blocked:
-        node = row_node(plan, match)
-        if reason := not_by_item(
-            plan, match.place, node, facts, _lists(plan, match), "of texts that could be asked about one by one"
-        ):
+    def _match(self, site: Site) -> Site | Blocked:
+        if reason := not_by_item(site, _lists(site), "of texts that could be asked about one by one"):
             return Blocked(reason)
-        return match
+        return site
 
-    def params_schema(self, match: Match, plan: Plan, facts: Facts) -> dict[str, Any]:
+    def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        return an_object(field=one_of(_lists(plan, match)), correct_lean=one_of(LEANS), broad=a_flag())
+        return an_object(field=one_of(_lists(site)), correct_lean=one_of(LEANS), broad=a_flag())
 
-    def default_params(self, match: Match, plan: Plan, facts: Facts) -> VerifiedParams:
+    def default_params(self, site: Site) -> VerifiedParams:
         """Ask about the items of the first list, all there could be, and weigh them against each other."""
-        broad = _broad_prompt(plan, match) is not None
-        return VerifiedParams(field=_lists(plan, match)[0], correct_lean=LEANS[0], broad=broad)
+        broad = _broad_prompt(site) is not None
+        return VerifiedParams(field=_lists(site)[0], correct_lean=LEANS[0], broad=broad)
 
-    def variants(self, match: Match, plan: Plan, facts: Facts) -> Sequence[VerifiedParams]:
+    def variants(self, site: Site) -> Sequence[VerifiedParams]:
         """Weigh the answers about all there could be, then those about the user's own list; take these as they are."""
-        default = self.default_params(match, plan, facts)
+        default = self.default_params(site)
         narrow = [replace(default, correct_lean=lean, broad=False) for lean in LEANS]
         return tuple(dict.fromkeys([default, *narrow]))
 
-    def complaints(self, match: Match, plan: Plan, params: VerifiedParams, facts: Facts) -> Sequence[str]:
+    def complaints(self, site: Site, params: VerifiedParams) -> Sequence[str]:
         """Refuse a broad question where none can be made."""
-        if not params.broad or _broad_prompt(plan, match) is not None:
+        if not params.broad or _broad_prompt(site) is not None:
             return []
         return ["broad: the question sets no condition to leave out, or asks for more than a list."]
 
-    def apply(self, plan: Plan, match: Match, params: VerifiedParams) -> Plan:
+    def apply(self, site: Site, params: VerifiedParams) -> Plan:
         """Return the plan that asks about each item."""
-        node, names = row_node(plan, match), ItemNames.of(plan, match, params.field)
+        node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
         own = set(node.schema.names)
         fields = [renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields]
@@ -102,18 +99,18 @@ class VerifiedItems(Directive[VerifiedParams]):
             drop_keys=tuple(key for key in node.drop_keys if key in own),
         )
         checking = belonging(node, names, params.correct_lean)
-        if params.broad and (broad := _broad_prompt(plan, match)) is not None:
+        if params.broad and (broad := _broad_prompt(site)) is not None:
             listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(fields[0]),)))
             if holds_persons(params.field, [node.prompt]):
                 condition = f"{field_expression(names.candidate)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
         later = [key for key in node.drop_keys if key not in own]
-        return item_by_item(plan, match, names, [listing], checking, [*later, names.candidate])
+        return item_by_item(site, names, [listing], checking, [*later, names.candidate])
 
 
-def _broad_prompt(plan: Plan, match: Match) -> str | None:
+def _broad_prompt(site: Site) -> str | None:
     """Return the prompt that lists all there could be; None where the user's sets no condition or asks for more."""
-    node = row_node(plan, match)
+    node = row_node(site)
     if node.prompt is None or node.schema is None or len(node.schema.fields) > 1:
         return None
     return broadened(node.prompt)
@@ -127,8 +124,8 @@ def _longer(field: Field) -> Field:
     return field
 
 
-def _lists(plan: Plan, match: Match) -> list[str]:
-    node = row_node(plan, match)
+def _lists(site: Site) -> list[str]:
+    node = row_node(site)
     fields = node.schema.fields if node.schema else ()
     return [f.name for f in fields if _names_things(f.type) and f.name not in node.drop_keys]
 

@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.directives.base import AnyDirective, Facts, Match
+from engine.directives.base import AnyDirective, Facts, Site
 from engine.language.binding import parts_of
 from engine.language.schema import ListOf, Schema
 from engine.plan.node import Node
-from engine.plan.plan import Plan
 
-Fitting = tuple[AnyDirective, Match]
-"""A directive, and the run of operators that it rewrites."""
+Fitting = tuple[AnyDirective, Site]
+"""A directive, and where it fits."""
 
 LONG_TOKENS = 1500
 """A text from which on a small model overlooks things."""
 
 
-def promising(
-    fitting: Sequence[Fitting], plan: Plan, facts: Facts, gains: Mapping[str, Sequence[float]]
-) -> list[Fitting]:
+def promising(fitting: Sequence[Fitting], gains: Mapping[str, Sequence[float]]) -> list[Fitting]:
     """Sort directives by what they gained at other places of this build, then by what is expected of them."""
 
     def expected(found: Fitting) -> tuple[float, float]:
-        directive, match = found
+        directive, site = found
         own = gains.get(directive.name, ())
         usual = directive.prior
-        if may_overlook(match.nodes(plan), facts):
+        if may_overlook(site.nodes, site.facts):
             usual += directive.prior_of_long_texts
         return (sum(own) / len(own) if own else 0.0, usual)
 

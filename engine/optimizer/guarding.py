@@ -9,7 +9,7 @@ any list. That asks no model, and changes next to nothing on the sample (docs/de
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.directives.base import Blocked, Place, step_of
 from engine.directives.located_items import LocatedItems, LocatedParams
@@ -85,23 +85,23 @@ async def guards(evaluation: Evaluation, plan: Plan, count: int, budget: Budget)
 async def _guard(evaluation: Evaluation, plan: Plan, place: Place, count: int, budget: Budget) -> Guard | None:
     """Find the identifiers that an operator lists and copies, and look them up behind it."""
     one = LocatedItems()
-    match = one.matches(plan, place, evaluation.facts)
-    if isinstance(match, Blocked):
+    site = one.matches(plan, place, evaluation.facts)
+    if isinstance(site, Blocked):
         return None
     rows = await _rows(evaluation, plan, place, count, budget)
-    facts = evaluation.facts_about(rows)
-    usual = one.default_params(match, plan, facts)
-    paths = [path for path in one.paths(plan, match) if _are_identifiers(_values(rows, path))]
+    site = replace(site, facts=evaluation.facts_about(rows))
+    usual = one.default_params(site)
+    paths = [path for path in one.paths(site) if _are_identifiers(_values(rows, path))]
     copied: list[str] = []
     for path in paths:
-        after = one.apply(plan, match, LocatedParams(source=usual.source, paths=(path,)))
+        after = one.apply(site, LocatedParams(source=usual.source, paths=(path,)))
         kept = await _rows(evaluation, after, Place(place.step, place.index + 1), count, budget)
         if len(kept) == len(rows) and len(_values(kept, path)) >= FOUND_SHARE * len(_values(rows, path)):
             copied.append(path)
     if not copied:
         return None
     params = LocatedParams(source=usual.source, paths=tuple(copied))
-    after = one.apply(plan, match, params)
+    after = one.apply(site, params)
     kept = await _rows(evaluation, after, Place(place.step, place.index + 1), count, budget)
     listed, left = (sum(len(_values(all, path)) for path in _one_of_each_list(copied)) for all in (rows, kept))
     return Guard(after, place.step, params, listed, listed - left)

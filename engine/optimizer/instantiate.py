@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.directives.base import AnyDirective, Facts, Match, Params
+from engine.directives.base import AnyDirective, Params, Site
 from engine.directives.prompt_checks import ProposedPrompt, copied_from, definitions_of
 from engine.directives.proposals import SHORTEST_PROMPT
 from engine.errors import ItemError, PipelineError
@@ -21,7 +21,6 @@ from engine.operators.asking import Turn
 from engine.optimizer.agent import Agent, AgentModel, AgentQuestion, agent_prompt, as_head, texts_of_turns
 from engine.optimizer.packing import Part, input_parts, pack
 from engine.optimizer.proposing import Proposal
-from engine.plan.plan import Plan
 from models.errors import ModelError, PromptTooLong
 from models.protocol import Reply, canonical_json
 from models.replies import LEAST_REPLY_TOKENS
@@ -49,19 +48,17 @@ class GenerationAgent:
     async def propose(
         self,
         directive: AnyDirective,
-        match: Match,
-        plan: Plan,
-        facts: Facts,
+        site: Site,
         *,
         examples: Sequence[dict[str, Any]] = (),
     ) -> Proposal:
-        """Propose parameters, given rows that come into the match.
+        """Propose parameters, given rows that come into the site.
 
         Raises models.errors.ModelError only for what is wrong with the machine.
         """
-        draft = directive.default_params(match, plan, facts)
+        draft = directive.default_params(site)
         agent = Agent(self.model, "generation agent", self.seed)
-        rounds = _Rounds(agent, directive, match, plan, facts, draft, examples)
+        rounds = _Rounds(agent, directive, site, draft, examples)
         head = rounds.head()
         told, history = rounds.told(), list[Turn]()
         complaints: list[tuple[str, ...]] = []
@@ -85,15 +82,13 @@ class _Rounds:
 
     agent: Agent
     directive: AnyDirective
-    match: Match
-    plan: Plan
-    facts: Facts
+    site: Site
     draft: Params
     examples: Sequence[dict[str, Any]]
 
     def head(self) -> str:
         """Write what all directives at a place are told: the operators as the user wrote them, and rows."""
-        nodes = self.match.nodes(self.plan)
+        nodes = self.site.nodes
         operators = operators_yaml(nodes).strip()
         bare = as_head(agent_prompt("operators", rows=(), operators=operators))
         reads = frozenset().union(*(node.traits().reads for node in nodes))
@@ -109,8 +104,8 @@ class _Rounds:
 
         A small model that is shown a draft copies it, and nothing new is tried.
         """
-        asked = self.directive.prompts(self.match, self.plan, self.draft, self.facts)
-        user = self.directive.definitions(self.match, self.plan)
+        asked = self.directive.prompts(self.site, self.draft)
+        user = self.directive.definitions(self.site)
         return agent_prompt(
             "propose",
             name=self.directive.name,
@@ -133,9 +128,9 @@ class _Rounds:
         return AgentQuestion(
             head=head,
             told=told,
-            schema=self.directive.params_schema(self.match, self.plan, self.facts),
+            schema=self.directive.params_schema(self.site),
             task=f"{self.directive.name}, round {number}",
-            row_id=self.match.nodes(self.plan)[-1].name,
+            row_id=self.site.nodes[-1].name,
             history=history,
             most_tokens=max(LEAST_REPLY_TOKENS, min(self._reply_tokens(), room)),
         )
@@ -159,15 +154,15 @@ class _Rounds:
             params = self.directive.read_params(reply.value)
         except PipelineError as error:
             return None, (f"{error} {error.advice}".strip(),)
-        found = self.directive.check_params(self.match, self.plan, params, self.facts)
+        found = self.directive.check_params(self.site, params)
         found = found or self._copied(params)
         return (None, tuple(found)) if found else (params, ())
 
     def _copied(self, params: Params) -> list[str]:
         """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
         records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
-        given = operators_yaml(self.match.nodes(self.plan))
-        asked = self.directive.prompts(self.match, self.plan, params, self.facts)
+        given = operators_yaml(self.site.nodes)
+        asked = self.directive.prompts(self.site, params)
         return copied_from(records, [prompt.text for prompt in asked], given)
 
     @property

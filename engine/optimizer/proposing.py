@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engine.directives.base import AnyDirective, Facts, Match, Params
-from engine.plan.plan import Plan
+from engine.directives.base import AnyDirective, Params, Site
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +28,8 @@ class Proposer(Protocol):
     async def propose(
         self,
         directive: AnyDirective,
-        match: Match,
-        plan: Plan,
-        facts: Facts,
+        site: Site,
         *,
         examples: Sequence[dict[str, Any]] = (),
     ) -> Proposal:
-        """Propose parameters, given rows that come into the match."""
+        """Propose parameters, given rows that come into the site."""

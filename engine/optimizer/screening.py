@@ -55,19 +55,17 @@ class Screening:
     ) -> Sequence[Trial]:
         """Make candidates and run them on few rows, put the best together; return those there was no time for yet."""
         screening = budget.share(budget.left * SCREENING_SHARE)
-        own = contest.own.candidate.plan
-        facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         drafted: dict[int, Fitting] = {}
         left = list(trials)
         try:
             while left and screening.left:
-                (one, match), params = left.pop(0)
-                words = sum(len(prompt.text) for prompt in one.prompts(match, own, params, facts))
-                is_given = one.is_complete(match, own, params, facts)
+                (one, site), params = left.pop(0)
+                words = sum(len(prompt.text) for prompt in one.prompts(site, params))
+                is_given = one.is_complete(site, params)
                 proposal = Proposal(params=params, by_model=False) if is_given else None
-                entry = await self._tried(contest, contest.own, (one, match), proposal, rows, count, screening)
+                entry = await self._tried(contest, contest.own, (one, site), proposal, rows, count, screening)
                 if entry is not None and 0 < words <= MOST_REWRITTEN:
-                    drafted[entry.candidate.id] = (one, match)
+                    drafted[entry.candidate.id] = (one, site)
             await self.evaluation.weigh(contest, count, screening)
         except OutOfTime:
             budget.check()  # only the share is spent
@@ -92,10 +90,10 @@ class Screening:
             plan = base.candidate.plan
             facts = self.evaluation.facts_about(rows, base.outputs[count], contest.matches)
             there = [found for place in contest.region.places(plan) for found in self.matching(plan, place, facts)]
-            for one, match in there:
+            for one, site in there:
                 if one.name == other.candidate.directive:
-                    proposal = Proposal(params=one.variants(match, plan, facts)[0], by_model=False)
-                    if await self._tried(contest, base, (one, match), proposal, rows, count, budget):
+                    proposal = Proposal(params=one.variants(site)[0], by_model=False)
+                    if await self._tried(contest, base, (one, site), proposal, rows, count, budget):
                         return
 
     async def _tried(  # noqa: PLR0913, PLR0917 - what a rewrite is tried with
@@ -129,18 +127,15 @@ class Screening:
         budget: Budget,
     ) -> Candidate | None:
         """Let a directive rewrite a plan; None where no sound plan comes of it (the reason is told), or a known one."""
-        one, match = found
-        facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
+        one, site = found
         after, words = own.plan, ""
         try:
             if proposal is None:
                 examples = examples_of(rows, EXAMPLES)
                 with self.evaluation.spending("proposing"):
                     async with budget.limit():
-                        proposal = await self.evaluation.proposer.propose(
-                            one, match, own.plan, facts, examples=examples
-                        )
-            after = one.apply(own.plan, match, proposal.params)
+                        proposal = await self.evaluation.proposer.propose(one, site, examples=examples)
+            after = one.apply(site, proposal.params)
             words = one.describe(own.plan, after)
             reason = self._unsound(after)
         except (RedwellError, ModelError) as error:
@@ -153,7 +148,7 @@ class Screening:
             parent=own.id,
             directive=one.name,
             words=words,
-            step=match.step,
+            step=site.step,
             depth=contest.depth,
             by_model=proposal is not None and proposal.by_model,
             params=proposal.params.to_json() if proposal is not None else {},
@@ -173,26 +168,26 @@ class Screening:
         return next((str(problem) for problem in problems if problem.severity == "error"), "")
 
 
-def in_turn(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
+def in_turn(fitting: Sequence[Fitting]) -> list[Trial]:
     """Give the first parameters of each directive, then the second ones; the model fills in those without prompts.
 
     Variants that tell of each other which is right follow each other.
     """
     turns: list[tuple[int, Trial]] = []
-    for one, match in fitting:
-        for number, params in enumerate(one.variants(match, plan, facts)[:MOST_VARIANTS]):
-            is_possible = one.is_complete(match, plan, params, facts) or one.prompts(match, plan, params, facts)
+    for one, site in fitting:
+        for number, params in enumerate(one.variants(site)[:MOST_VARIANTS]):
+            is_possible = one.is_complete(site, params) or one.prompts(site, params)
             if number == 0 or is_possible:
-                turns.append((0 if one.compares_variants else number, ((one, match), params)))
+                turns.append((0 if one.compares_variants else number, ((one, site), params)))
     return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]
 
 
-def other_sizes(fitting: Sequence[Fitting], plan: Plan, facts: Facts) -> list[Trial]:
+def other_sizes(fitting: Sequence[Fitting]) -> list[Trial]:
     """Give the further parameters of the directives that explore sizes (paper, 4.2.1), for the minutes left."""
     return [
-        ((one, match), params)
-        for one, match in fitting
+        ((one, site), params)
+        for one, site in fitting
         if one.explores_sizes
-        for params in one.variants(match, plan, facts)[MOST_VARIANTS:]
-        if one.is_complete(match, plan, params, facts)
+        for params in one.variants(site)[MOST_VARIANTS:]
+        if one.is_complete(site, params)
     ]

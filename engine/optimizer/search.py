@@ -117,7 +117,7 @@ class Search:
         fitting = [found for found in matching(own.plan, place, self.evaluation.facts) if found[0].name not in seen]
         if not fitting:
             return own
-        first = min(match.first for _, match in fitting)
+        first = min(site.first for _, site in fitting)
         contest = Contest(Region.of(own.plan, place.step, first, _rated_stop(own.plan, place)), Entry(own), depth)
         self.contests.append(contest)
         try:
@@ -139,14 +139,14 @@ class Search:
             return
         contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
         facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
-        fitting = [(d, m) for d, m in matching(own.plan, place, facts) if d.name not in seen]
-        fitting = promising(fitting, own.plan, facts, self._gains)
+        fitting = [(d, site) for d, site in matching(own.plan, place, facts) if d.name not in seen]
+        fitting = promising(fitting, self._gains)
 
         async def deepen(entry: Entry, time: Budget) -> Entry:
             return await self._inside(entry, contest, seen, time)
 
-        sizes = other_sizes(fitting, own.plan, facts) if contest.depth == 0 else []
-        for trials in (in_turn(fitting, own.plan, facts), sizes):
+        sizes = other_sizes(fitting) if contest.depth == 0 else []
+        for trials in (in_turn(fitting), sizes):
             left: Sequence[Trial] = trials
             while left:
                 tried = len(left)

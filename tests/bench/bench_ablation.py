@@ -86,18 +86,18 @@ def _rewritten(plan: Plan, facts: Facts) -> Iterator[tuple[str, Plan]]:
     """Apply each wanted directive, one at a time, with its templates."""
     order = [one.name for one in DIRECTIVES]
     found = [
-        (one, match, node_at(plan, place).name)
+        (one, site, node_at(plan, place).name)
         for place in reversed(places(plan))
-        for one, match in matching(plan, place, facts)
+        for one, site in matching(plan, place, facts)
         if _wanted("DIRECTIVES", one.name)
     ]
-    for one, match, operator in sorted(found, key=lambda each: order.index(each[0].name)):
+    for one, site, operator in sorted(found, key=lambda each: order.index(each[0].name)):
         title = f"{one.name} at {operator}"
-        params = next(iter(one.variants(match, plan, facts)))
-        if said := one.check_params(match, plan, params, facts):
+        params = next(iter(one.variants(site)))
+        if said := one.check_params(site, params):
             print(f"| {title} | its template is not enough: {'; '.join(said)[:120]} |")
             continue
-        after = one.apply(plan, match, params)
+        after = one.apply(site, params)
         if wrong := [
             problem for problem in check(after, source_fields=facts.source_fields) if problem.severity == "error"
         ]:

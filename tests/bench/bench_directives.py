@@ -27,7 +27,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
 from directive_cases import FACTS, Case, rewritten_cases
 
-from engine.directives.base import AnyDirective, Match
+from engine.directives.base import AnyDirective, Site
 from engine.directives.proposals import SHORTEST_PROMPT
 from engine.directives.registry import directive
 from engine.language.checks import check, field_flow
@@ -92,13 +92,13 @@ class Attempt:
 async def attempt(case: Case, model: AgentModel) -> Attempt:
     """Let a model propose parameters for a fixture, apply them, and check the plan that follows."""
     one = directive(case.directive)
-    match = one.matches(case.before, case.place, FACTS)
-    assert isinstance(match, Match), match
+    site = one.matches(case.before, case.place, FACTS)
+    assert isinstance(site, Site), site
     began = time.perf_counter()
-    proposal = await GenerationAgent(model).propose(one, match, case.before, FACTS, examples=[_example(match, case)])
+    proposal = await GenerationAgent(model).propose(one, site, examples=[_example(site, case)])
     seconds = time.perf_counter() - began
-    after = one.apply(case.before, match, proposal.params)
-    texts, own = _texts(proposal, one, match, case.before)
+    after = one.apply(site, proposal.params)
+    texts, own = _texts(proposal, one, site)
     return Attempt(
         directive=one.name,
         equation=one.equation,
@@ -113,8 +113,8 @@ async def attempt(case: Case, model: AgentModel) -> Attempt:
     )
 
 
-def _example(match: Match, case: Case) -> dict[str, Any]:
-    reads = frozenset().union(*(node.traits().reads for node in match.nodes(case.before)))
+def _example(site: Site, case: Case) -> dict[str, Any]:
+    reads = frozenset().union(*(node.traits().reads for node in site.nodes))
     return {name: value for name, value in _VALUES.items() if name in reads}
 
 
@@ -136,9 +136,9 @@ def _chain(before: Plan, after: Plan) -> str:
     return "; ".join(f"{step.name}: {' -> '.join(shown[name] for name in step.operators)}" for step in after.steps)
 
 
-def _texts(proposal: Proposal, one: AnyDirective, match: Match, plan: Plan) -> tuple[int, int]:
+def _texts(proposal: Proposal, one: AnyDirective, site: Site) -> tuple[int, int]:
     """Count the longer texts of the parameters, and those that are not the template's."""
-    templates = set(_long_texts(one.default_params(match, plan, FACTS).to_json()))
+    templates = set(_long_texts(one.default_params(site).to_json()))
     written = list(_long_texts(proposal.params.to_json()))
     return len(written), sum(text not in templates for text in written)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.directives.base import Blocked, Facts, Match, Place
+from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.batched_folding import BatchedFolding
 from engine.loader import parse_pipeline
 from engine.operators.reduce import Reduce
@@ -39,11 +39,11 @@ def facts(row_tokens, context_tokens=8000):
 )
 def test_a_fifth_of_the_rows_that_fit_and_a_middle_number_are_tried(row_tokens, sizes):
     plan, known = parse_pipeline(PIPELINE).plan, facts(row_tokens)
-    match = ONE.matches(plan, PLACE, known)
-    assert isinstance(match, Match)
-    variants = ONE.variants(match, plan, known)
+    site = ONE.matches(plan, PLACE, known)
+    assert isinstance(site, Site)
+    variants = ONE.variants(site)
     assert [params.fold_batch_size for params in variants] == sizes
-    [node] = ONE.apply(plan, match, variants[0]).operators
+    [node] = ONE.apply(site, variants[0]).operators
     assert isinstance(node, Reduce)
     assert node.fold_batch_size == sizes[0]
 

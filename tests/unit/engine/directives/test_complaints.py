@@ -13,9 +13,9 @@ TEXT = "{{ input.text }} "
 
 def said_of(name, **changes):
     case, one = CASES[name], directive(name)
-    match = one.matches(case.before, case.place, FACTS)
+    site = one.matches(case.before, case.place, FACTS)
     params = one.read_params({**case.params, **changes})
-    return one.check_params(match, case.before, params, FACTS)
+    return one.check_params(site, params)
 
 
 @pytest.mark.parametrize(

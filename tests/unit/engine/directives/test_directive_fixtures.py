@@ -11,7 +11,7 @@ import pytest
 from directive_cases import FACTS, FOLDER, blocked_cases, place_of, rewritten_cases
 from llguidance import LLTokenizer
 
-from engine.directives.base import Blocked, Match, Place, node_at, places
+from engine.directives.base import Blocked, Place, Site, node_at, places
 from engine.directives.registry import DIRECTIVES, directive, matching
 from engine.errors import PipelineError, UsageError
 from engine.language.checks import check, field_flow
@@ -22,9 +22,9 @@ from models.guides import GuideCompiler
 CASES = rewritten_cases()
 
 
-def match_of(case) -> Match:
+def site_of(case) -> Site:
     found = directive(case.directive).matches(case.before, case.place, FACTS)
-    assert isinstance(found, Match), found
+    assert isinstance(found, Site), found
     return found
 
 
@@ -38,10 +38,10 @@ def test_the_paper_has_thirteen_directives():
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_before_becomes_after(case):
-    one, match = directive(case.directive), match_of(case)
+    one, site = directive(case.directive), site_of(case)
     params = one.read_params(case.params)
-    assert one.check_params(match, case.before, params, FACTS) == []
-    after = one.apply(case.before, match, params)
+    assert one.check_params(site, params) == []
+    after = one.apply(site, params)
     assert to_yaml(after) == case.after
     assert parse_pipeline(case.after).plan == after
 
@@ -59,32 +59,32 @@ def test_the_rewritten_plan_passes_the_checks_and_writes_the_same_fields(case):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_schema_admits_what_the_fixture_and_the_templates_propose(case):
-    one, match = directive(case.directive), match_of(case)
-    schema = one.params_schema(match, case.before, FACTS)
+    one, site = directive(case.directive), site_of(case)
+    schema = one.params_schema(site)
     jsonschema.Draft202012Validator.check_schema(schema)
-    default = one.default_params(match, case.before, FACTS)
+    default = one.default_params(site)
     for proposed in (case.params, default.to_json()):
         jsonschema.validate(proposed, schema)
     assert one.read_params(default.to_json()) == default
-    assert one.check_params(match, case.before, default, FACTS) == []
-    assert check(one.apply(case.before, match, default)) == []
+    assert one.check_params(site, default) == []
+    assert check(one.apply(site, default)) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_model_can_be_held_to_the_schema(case):
-    one, match = directive(case.directive), match_of(case)
-    schema = one.params_schema(match, case.before, FACTS)
+    one, site = directive(case.directive), site_of(case)
+    schema = one.params_schema(site)
     guide = GuideCompiler(LLTokenizer("byte")).compile(json.dumps(schema))
     assert guide.take_forced()[0] == ord("{")
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_rewrite_is_pure_and_described_in_words(case):
-    one, match = directive(case.directive), match_of(case)
+    one, site = directive(case.directive), site_of(case)
     params, untouched = one.read_params(case.params), to_yaml(case.before)
-    after = one.apply(case.before, match, params)
+    after = one.apply(site, params)
     assert to_yaml(case.before) == untouched
-    assert after == one.apply(case.before, match, params) != case.before
+    assert after == one.apply(site, params) != case.before
     told = one.describe(case.before, after)
     assert told.startswith(f"It {one.purpose}. ")
     assert all(node.name in told for node in after.operators if node not in case.before.operators)

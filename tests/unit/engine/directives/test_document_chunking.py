@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.directives.base import Facts, Match, Place
+from engine.directives.base import Facts, Place, Site
 from engine.directives.document_chunking import DocumentChunking
 from engine.loader import parse_pipeline
 from engine.optimizer.screening import MOST_VARIANTS, in_turn, other_sizes
@@ -21,10 +21,10 @@ pipeline: {steps: [{name: report, input: records, operations: [find]}]}
 def tried(context, document):
     """The chunks' tokens, and how many are shown before and after each, in the order in which they are tried."""
     facts = Facts(context_tokens=context, field_tokens={"text": document})
-    match = ONE.matches(PLAN, Place("report", 0), facts)
-    assert isinstance(match, Match)
-    found = ONE.variants(match, PLAN, facts)
-    first, further = in_turn([(ONE, match)], PLAN, facts), other_sizes([(ONE, match)], PLAN, facts)
+    site = ONE.matches(PLAN, Place("report", 0), facts)
+    assert isinstance(site, Site)
+    found = ONE.variants(site)
+    first, further = in_turn([(ONE, site)]), other_sizes([(ONE, site)])
     assert [params for _, params in [*first, *further]] == list(found)
     assert len(first) == min(MOST_VARIANTS, len(found))
     return [(params.chunk_tokens, params.previous, params.following) for params in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.directives.base import Blocked, Facts, Match, Place
+from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution, ResolutionParams
 from engine.loader import parse_pipeline
 from engine.operators.resolve import Resolve
@@ -27,11 +27,11 @@ ONE = DuplicateKeyResolution()
 def test_identifiers_are_one_only_where_they_are_equal():
     plan = parse_pipeline(PIPELINE).plan
     facts = Facts(source_fields={"rows": ("case", "officer", "text")})
-    match = ONE.matches(plan, PLACE, facts)
-    assert isinstance(match, Match)
-    assert [key.key for key in ONE.default_params(match, plan, facts).keys] == ["case", "officer"]
+    site = ONE.matches(plan, PLACE, facts)
+    assert isinstance(site, Site)
+    assert [key.key for key in ONE.default_params(site).keys] == ["case", "officer"]
     seen = Facts(source_fields=facts.source_fields, identifiers=frozenset({"case"}))
-    assert [key.key for key in ONE.default_params(match, plan, seen).keys] == ["officer"]
+    assert [key.key for key in ONE.default_params(replace(site, facts=seen)).keys] == ["officer"]
     both = Facts(source_fields=facts.source_fields, identifiers=frozenset({"case", "officer"}))
     assert isinstance(ONE.matches(plan, PLACE, both), Blocked)
 
@@ -39,33 +39,33 @@ def test_identifiers_are_one_only_where_they_are_equal():
 def test_keys_that_are_no_names_are_first_joined_by_what_the_reduce_shows_of_their_rows():
     plan = parse_pipeline(PIPELINE.replace("[case, officer]", "[offence, officer]")).plan
     facts = Facts(source_fields={"rows": ("offence", "officer", "text")})
-    match = ONE.matches(plan, PLACE, facts)
-    assert isinstance(match, Match)
-    first, *others = ONE.variants(match, plan, facts)
+    site = ONE.matches(plan, PLACE, facts)
+    assert isinstance(site, Site)
+    first, *others = ONE.variants(site)
     assert [(key.key, key.similarity) for key in first.keys] == [
         ("offence", "close"),
         ("officer", "none"),
     ]
     assert [params.keys[0].similarity for params in others] == ["broad", "none", "none"]
-    offence, officer, _ = ONE.apply(plan, match, first).operators
+    offence, officer, _ = ONE.apply(site, first).operators
     assert isinstance(offence, Resolve)
     assert offence.similarity_threshold == 0.5
     assert offence.blocking_keys == ("offence", "text")
     assert offence.comparison_prompt is None
     assert isinstance(officer, Resolve)
     assert officer.rules == ("person_name",)
-    assert [prompt.name for prompt in ONE.prompts(match, plan, first, facts)] == ["comparison_prompt of officer"]
-    assert not ONE.complaints(match, plan, first, facts)
+    assert [prompt.name for prompt in ONE.prompts(site, first)] == ["comparison_prompt of officer"]
+    assert not ONE.complaints(site, first)
 
 
 def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
     plan = parse_pipeline(PIPELINE).plan
     facts = Facts(source_fields={"rows": ("case", "officer", "text")})
-    match = ONE.matches(plan, PLACE, facts)
-    assert isinstance(match, Match)
-    case, officer = ONE.default_params(match, plan, facts).keys
+    site = ONE.matches(plan, PLACE, facts)
+    assert isinstance(site, Site)
+    case, officer = ONE.default_params(site).keys
     params = ResolutionParams(keys=(replace(case, similarity="broad"), replace(officer, similarity="close")))
-    assert ONE.complaints(match, plan, params, facts) == [
+    assert ONE.complaints(site, params) == [
         "similarity: officer holds names of persons.",
     ]
 
@@ -73,8 +73,8 @@ def test_names_of_persons_are_not_joined_because_their_rows_are_alike():
 def test_a_search_tries_likeness_as_it_is_and_asks_no_model_for_it():
     plan = parse_pipeline(PIPELINE.replace("[case, officer]", "[offence]")).plan
     facts = Facts(source_fields={"rows": ("offence", "officer", "text")})
-    match = ONE.matches(plan, PLACE, facts)
-    assert isinstance(match, Match)
-    tried = in_turn([(ONE, match)], plan, facts)
+    site = ONE.matches(plan, PLACE, facts)
+    assert isinstance(site, Site)
+    tried = in_turn([(ONE, site)])
     assert [params.keys[0].similarity for _, params in tried] == ["close", "broad", "none"]
-    assert all(one.is_complete(match, plan, params, facts) for (one, match), params in tried)
+    assert all(one.is_complete(site, params) for (one, site), params in tried)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.directives.base import Facts, Match, Place
+from engine.directives.base import Facts, Place, Site
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
 from engine.loader import parse_pipeline
 from engine.operators.reduce import Reduce
@@ -29,16 +29,16 @@ ONE = MultiLevelAggregation()
 
 def matched(asked, schema=LISTS):
     plan = parse_pipeline(PIPELINE.format(asked=asked, schema=schema)).plan
-    match = ONE.matches(plan, Place("report", 0), FACTS)
-    assert isinstance(match, Match)
-    return plan, match
+    site = ONE.matches(plan, Place("report", 0), FACTS)
+    assert isinstance(site, Site)
+    return site
 
 
 def test_lists_of_all_there_is_are_made_of_each_row_and_put_together_by_code():
-    plan, match = matched("List all distinct places, each once.")
-    by_code, by_model = ONE.variants(match, plan, FACTS)
+    site = matched("List all distinct places, each once.")
+    by_code, by_model = ONE.variants(site)
     assert (by_code.by_code, by_model.by_code) == (True, False)
-    part, whole = (node for node in ONE.apply(plan, match, by_code).operators if isinstance(node, Reduce))
+    part, whole = (node for node in ONE.apply(site, by_code).operators if isinstance(node, Reduce))
     assert part.reduce_key == ("type", "id")
     assert part.prompt is not None
     assert part.prompt.text == by_code.part_prompt
@@ -48,7 +48,7 @@ def test_lists_of_all_there_is_are_made_of_each_row_and_put_together_by_code():
         "rows": {"sum": "rows"},
         "_counts_prereduce_by_type": {"sum": "_counts_prereduce_by_type_parts"},
     }
-    assert [prompt.name for prompt in ONE.prompts(match, plan, by_code, FACTS)] == ["part_prompt"]
+    assert [prompt.name for prompt in ONE.prompts(site, by_code)] == ["part_prompt"]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_lists_of_all_there_is_are_made_of_each_row_and_put_together_by_code():
     ],
 )
 def test_what_only_all_rows_together_say_is_left_to_a_model(asked, schema):
-    plan, match = matched(asked, schema)
-    [by_model] = ONE.variants(match, plan, FACTS)
+    site = matched(asked, schema)
+    [by_model] = ONE.variants(site)
     assert not by_model.by_code
-    [said] = ONE.complaints(match, plan, replace(by_model, by_code=True), FACTS)
+    [said] = ONE.complaints(site, replace(by_model, by_code=True))
     assert said == "by_code: the answer of by_type is not only lists of all there is."

@@ -34,8 +34,8 @@ KEEP = """\
 def rewritten_rows(folder, operations, name, answer, context_tokens=40, backend=ScriptedBackend, at=0):
     loaded = pipeline(write_texts(folder / "records", TEXTS), operations)
     plan, one, facts = loaded.plan, directive(name), Facts(context_tokens=context_tokens)
-    match = one.matches(plan, Place("all", at), facts)
-    after = one.apply(plan, match, one.default_params(match, plan, facts))
+    site = one.matches(plan, Place("all", at), facts)
+    after = one.apply(site, one.default_params(site))
     desk = Bench(folder, backend=backend(answer))
     result = asyncio.run(desk.run(type(loaded)(after, directory=loaded.directory)))
     return desk, desk.values(result)
@@ -167,9 +167,9 @@ def test_passages_without_the_words_are_not_shown_and_no_document_is_lost(tmp_pa
 
     loaded = pipeline(write_texts(tmp_path / "records", TEXTS), KEEP)
     one = directive("deterministic_compression")
-    match = one.matches(loaded.plan, Place("all", 0), Facts())
+    site = one.matches(loaded.plan, Place("all", 0), Facts())
     params = one.read_params({"split_key": "text", "passage_tokens": 4, "keywords": ["LIED"]})
-    after = one.apply(loaded.plan, match, params)
+    after = one.apply(site, params)
     desk = Bench(tmp_path, answer)
     result = desk.run_again(type(loaded)(after, directory=loaded.directory))
     assert {values["filename"] for values in desk.values(result)} == {"a.txt", "b.txt"}
@@ -281,8 +281,8 @@ def test_a_text_that_stands_behind_the_list_of_kinds_is_read_once(tmp_path):
     operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
     loaded = pipeline(write_texts(tmp_path / "records", TEXTS), operations)
     one = directive("kind_by_kind")
-    match = one.matches(loaded.plan, Place("all", 0), Facts())
-    after = one.apply(loaded.plan, match, one.default_params(match, loaded.plan, Facts()))
+    site = one.matches(loaded.plan, Place("all", 0), Facts())
+    after = one.apply(site, one.default_params(site))
     assert after.operator("find").layout == "document_first"
 
 
@@ -318,8 +318,8 @@ def test_kinds_may_stand_in_a_block_and_have_any_name(tmp_path, prompt, layout):
     assert desk.calls
     loaded = pipeline(tmp_path / "records", operations)
     one = directive("kind_by_kind")
-    match = one.matches(loaded.plan, Place("all", 0), Facts())
-    after = one.apply(loaded.plan, match, one.default_params(match, loaded.plan, Facts()))
+    site = one.matches(loaded.plan, Place("all", 0), Facts())
+    after = one.apply(site, one.default_params(site))
     assert after.operator("find").layout == layout
 
 

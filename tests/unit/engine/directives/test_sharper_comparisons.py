@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.directives.base import Blocked, Facts, Match, Place
+from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.sharper_comparisons import ALIKE, SharperComparisons, SharperParams
 from engine.loader import parse_pipeline
 from engine.operators.resolve import Resolve
-from engine.plan.plan import Plan
 
 PIPELINE = """\
 datasets: {{rows: {{type: file, path: rows.jsonl}}}}
@@ -24,18 +23,18 @@ pipeline: {{steps: [{{name: report, input: rows, operations: [same]}}]}}
 ONE = SharperComparisons()
 
 
-def matched(asked: str, more: str = "") -> tuple[Plan, Match]:
+def matched(asked: str, more: str = "") -> Site:
     plan = parse_pipeline(PIPELINE.format(asked=asked, more=more)).plan
-    match = ONE.matches(plan, Place("report", 0), Facts())
-    assert isinstance(match, Match)
-    return plan, match
+    site = ONE.matches(plan, Place("report", 0), Facts())
+    assert isinstance(site, Site)
+    return site
 
 
 def test_restaurants_are_compared_where_they_are_alike() -> None:
-    plan, match = matched("Two restaurants:")
-    params = ONE.default_params(match, plan, Facts())
+    site = matched("Two restaurants:")
+    params = ONE.default_params(site)
     assert params == SharperParams(persons=False)
-    resolve = ONE.apply(plan, match, params).operator("same")
+    resolve = ONE.apply(site, params).operator("same")
     assert isinstance(resolve, Resolve)
     assert (resolve.blocking_threshold, resolve.rules) == (ALIKE, ())
 
@@ -46,15 +45,15 @@ def test_restaurants_are_compared_where_they_are_alike() -> None:
 def test_a_threshold_or_conditions_of_the_user_stay(more: str) -> None:
     plan = parse_pipeline(PIPELINE.format(asked="Two restaurants:", more=more)).plan
     assert isinstance(ONE.matches(plan, Place("report", 0), Facts()), Blocked)
-    plan, match = matched("Two police officers:", more)
-    [said] = ONE.complaints(match, plan, SharperParams(persons=False), Facts())
+    site = matched("Two police officers:", more)
+    [said] = ONE.complaints(site, SharperParams(persons=False))
     assert "says itself which pairs are compared" in said
 
 
 def test_persons_are_told_apart_by_rules() -> None:
-    plan, match = matched("Two police officers:")
-    params = ONE.default_params(match, plan, Facts())
+    site = matched("Two police officers:")
+    params = ONE.default_params(site)
     assert params == SharperParams(persons=True)
-    resolve = ONE.apply(plan, match, params).operator("same")
+    resolve = ONE.apply(site, params).operator("same")
     assert isinstance(resolve, Resolve)
     assert (resolve.rules, resolve.canonical, resolve.blocking_threshold) == (("person_name",), "longest", None)

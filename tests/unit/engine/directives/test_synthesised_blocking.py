@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.directives.base import Blocked, Facts, Match, Place
+from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.pre_joining import PreJoining
 from engine.directives.synthesised_blocking import BlockingParams, SynthesisedBlocking, judged_pairs
 from engine.loader import parse_pipeline
@@ -27,9 +27,9 @@ def joining(prompt="{{ left.text }} {{ right.name }}"):
 
 def variants(facts, plan=None):
     plan = plan or joining()
-    match = ONE.matches(plan, PLACE, facts)
-    assert isinstance(match, Match)
-    return [(one.left_field, one.right_field, one.rules) for one in ONE.variants(match, plan, facts)]
+    site = ONE.matches(plan, PLACE, facts)
+    assert isinstance(site, Site)
+    return [(one.left_field, one.right_field, one.rules) for one in ONE.variants(site)]
 
 
 NAMES = ["Daniel Harmon", "Ana Diaz", "Michael Roe", "Ines Okafor", "Ray Lind", "Lou Varick"]
@@ -85,11 +85,11 @@ def test_pairs_that_were_not_matched_are_those_of_other_rows():
 
 def test_rules_that_propose_nothing_are_refused():
     plan, facts = joining(), Facts()
-    match = ONE.matches(plan, PLACE, facts)
+    site = ONE.matches(plan, PLACE, facts)
 
     def complaints(**changes):
         params = {"left_field": "text", "right_field": "name", "rules": ("contains",)} | changes
-        return ONE.check_params(match, plan, BlockingParams(**params), facts)
+        return ONE.check_params(site, BlockingParams(**params))
 
     assert complaints() == []
     assert "one must propose pairs" in complaints(rules=("numbers_differ",))[0]
@@ -101,4 +101,4 @@ def test_terms_are_too_short_to_be_shrunk_before_a_join():
     found = PreJoining().matches(joining(), PLACE, Facts(field_tokens={"text": 300, "name": 4}))
     assert isinstance(found, Blocked)
     assert found.reason == "what join reads of the right rows (name) is too short to be shrunk"
-    assert isinstance(PreJoining().matches(joining(), PLACE, Facts(field_tokens={"text": 300, "name": 40})), Match)
+    assert isinstance(PreJoining().matches(joining(), PLACE, Facts(field_tokens={"text": 300, "name": 40})), Site)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from plan_outputs import the_plan
 
-from engine.directives.base import Facts, Match, Place
+from engine.directives.base import Facts, Place, Site
 from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.expecting import promising
 
-LISTED = [
-    (directive(name), Match.at(Place("report", 0))) for name in ("switch_model", "second_reading", "document_chunking")
-]
+NAMES = ("switch_model", "second_reading", "document_chunking")
 
 
 def names(facts=None, gains=None):
-    return [one.name for one, _ in promising(LISTED, the_plan(), facts or Facts(), gains or {})]
+    site = Site.at(the_plan(), Place("report", 0), facts)
+    return [one.name for one, _ in promising([(directive(name), site) for name in NAMES], gains or {})]
 
 
 def test_priors_are_between_0_and_1():

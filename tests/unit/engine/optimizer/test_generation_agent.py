@@ -7,7 +7,7 @@ from directive_cases import FACTS, rewritten_cases
 from reply_script import prompt_text
 from scripted_model import ScriptedBackend
 
-from engine.directives.base import Match
+from engine.directives.base import Site
 from engine.directives.registry import DIRECTIVES, directive
 from engine.optimizer.instantiate import GenerationAgent
 from models.errors import ModelMissing, OutOfTokens
@@ -16,9 +16,9 @@ CASES = {case.directive: case for case in rewritten_cases()}
 EXAMPLES = [{"text": "Officer Roe slept on duty.", "filename": "a.txt"}]
 
 
-def match_of(case) -> Match:
+def site_of(case) -> Site:
     found = directive(case.directive).matches(case.before, case.place, FACTS)
-    assert isinstance(found, Match)
+    assert isinstance(found, Site)
     return found
 
 
@@ -26,7 +26,7 @@ async def propose(name: str, answer, **more):
     """Propose for a fixture with a scripted model; returns the proposal and the prompts it was asked."""
     case, backend = CASES[name], ScriptedBackend(answer)
     agent = GenerationAgent(backend)
-    proposal = await agent.propose(directive(name), match_of(case), case.before, FACTS, **more)
+    proposal = await agent.propose(directive(name), site_of(case), **more)
     return proposal, [prompt_text(request) for request in backend.requests]
 
 
@@ -44,7 +44,7 @@ async def test_no_directive_is_lost_though_the_model_cannot_answer(name):
 
     case = CASES[name]
     proposal, prompts = await propose(name, too_long)
-    assert proposal.params == directive(name).default_params(match_of(case), case.before, FACTS)
+    assert proposal.params == directive(name).default_params(site_of(case))
     assert not proposal.by_model
     assert [("not complete" in lines[0]) for lines in proposal.complaints] == [True, True]
     assert len(prompts) == 2 and "not complete after 300 tokens" in prompts[1]
@@ -98,7 +98,7 @@ async def test_what_the_user_says_herself_is_not_copied_from_a_record():
 async def test_after_two_rounds_the_templates_are_taken():
     proposal, prompts = await propose("clarify_instructions", lambda request: NO_FIELD)
     case = CASES["clarify_instructions"]
-    assert proposal.params == directive(case.directive).default_params(match_of(case), case.before, FACTS)
+    assert proposal.params == directive(case.directive).default_params(site_of(case))
     assert (proposal.by_model, len(proposal.complaints), len(prompts)) == (False, 2, 2)
 
 
