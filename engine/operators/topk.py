@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from engine.language.templates import Template
-from engine.operators.accounting import process_rows, require
+from engine.operators.accounting import all_or_none, process_rows, require
 from engine.operators.asking import ModelNode
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.rank import Rank, Ranked, document_text, ranked_rows
@@ -132,7 +131,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
     for row in there.rows:
         groups.setdefault(entries[row.id].group, []).append(entries[row.id])
     choose = _compared if node.compares else _scored
-    chosen = await asyncio.gather(*(choose(node, group, tools) for group in groups.values()))
+    chosen = await all_or_none([choose(node, group, tools) for group in groups.values()])
     return Outcome(
         rows=[row for one in chosen for row in one.rows],
         rejected=[item for one in chosen for item in one.rejected],

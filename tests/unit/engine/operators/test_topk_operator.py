@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from scripted_tools import ScriptedTools, rows_of, run, values_of
 from test_rank_operator import by_loudness
 
 from engine.errors import PipelineError
 from engine.language.templates import Template
+from engine.operators.running import run_operator
 from engine.operators.topk import TopK
+from models.errors import ModelMissing
 
 TICKETS = rows_of(
     {"subject": "refund refused", "team": "billing"},
@@ -107,3 +111,23 @@ async def test_of_several_keys_a_row_may_lack_some_but_not_all():
     outcome = await run(topk(k=5, keys=("subject", "body")), rows, ScriptedTools())
     assert {row.get("subject") or row.get("body") for row in values_of(outcome)} == {"refund late", "refund refused"}
     assert ["subject" in failed.error for failed in outcome.failed] == [True]
+
+
+async def test_no_group_goes_on_when_the_model_of_one_is_missing():
+    """What went on would ask a model that is being closed."""
+    ended = []
+
+    class Tools(ScriptedTools):
+        async def embed(self, texts):
+            if any("first" in text for text in texts):
+                raise ModelMissing("there is no model 'minilm'")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append(texts)
+
+    rows = rows_of({"text": "second", "kind": "b"}, {"text": "first", "kind": "a"})
+    node = topk(method="embedding", query="loud", k=1, keys=("text",), stratify_key=("kind",))
+    with pytest.raises(ModelMissing):
+        await run_operator(node, rows, Tools())
+    assert ended
