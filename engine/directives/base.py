@@ -145,10 +145,10 @@ class Directive(ABC, Generic[P]):
         node = node_at(plan, place)
         if node.kind not in self.needs:
             return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
-        found = self._match(Site.at(plan, place, facts))
-        if isinstance(found, Site) and (reason := _shared_reason(found)):
+        site = self._match(Site.at(plan, place, facts))
+        if isinstance(site, Site) and (reason := _shared_reason(site)):
             return Blocked(reason)
-        return found
+        return site
 
     @abstractmethod
     def _match(self, site: Site) -> Site | Blocked:
@@ -193,29 +193,29 @@ class Directive(ABC, Generic[P]):
     def check_params(self, site: Site, params: P) -> list[str]:
         """Say in words what a second proposal must do better; nothing where `params` can be applied."""
         try:
-            found = self._found_wrong(site, params)
-            if not found:
+            problems = self._found_wrong(site, params)
+            if not problems:
                 self.apply(site, params)
         except PipelineError as error:  # no operator can have such a value
             return [f"{error} {error.advice}".strip()]
-        return found
+        return problems
 
     def _found_wrong(self, site: Site, params: P) -> list[str]:
         if wrong := list(out_of_range(params.to_json(), self.params_schema(site))):
             return wrong
         proposed = self.prompts(site, params)
-        found = [line for prompt in proposed for line in complaints(prompt)]
+        problems = [line for prompt in proposed for line in complaints(prompt)]
         if (user := self.definitions(site)) and proposed:
-            found += lost_definitions(user, [prompt.text for prompt in proposed])
-        return [*found, *self.complaints(site, params)]
+            problems += lost_definitions(user, [prompt.text for prompt in proposed])
+        return [*problems, *self.complaints(site, params)]
 
     def describe(self, before: Plan, after: Plan) -> str:
         """Say in words what was rewritten into what, and what for."""
         gone, new = _names_apart(before, after), _names_apart(after, before)
         changed = [n.name for n in after.operators if n.name in _names(before) and n != before.operator(n.name)]
         shown = [f"{name} ({after.operator(name).kind})" for name in new]
-        told = (("replaced", gone), ("changed", changed), ("new", shown))
-        parts = [f"{what}: {', '.join(names)}" for what, names in told if names]
+        differences = (("replaced", gone), ("changed", changed), ("new", shown))
+        parts = [f"{what}: {', '.join(names)}" for what, names in differences if names]
         return f"It {self.purpose}. {'; '.join(parts)}."
 
 
@@ -259,8 +259,8 @@ def _names(plan: Plan) -> list[str]:
 
 
 def _names_apart(plan: Plan, other: Plan) -> list[str]:
-    there = set(_names(other))
-    return [name for name in _names(plan) if name not in there]
+    other_names = set(_names(other))
+    return [name for name in _names(plan) if name not in other_names]
 
 
 def _plain(value: Any) -> Any:

@@ -90,12 +90,12 @@ class Chaining(Directive[ChainingParams]):
         """Return the prompts; each may read what those before it answer."""
         fields = fields_before(site)
         user = row_node(site).prompt
-        found, shown = [], user.mentions() if user else frozenset()
+        proposed, shown = [], user.mentions() if user else frozenset()
         for number, link in enumerate(params.links, 1):
             name = f"prompt {number}"
-            found.append(ProposedPrompt(name=name, text=link.prompt, fields=fields.closed, shows_one=shown))
+            proposed.append(ProposedPrompt(name=name, text=link.prompt, fields=fields.closed, shows_one=shown))
             fields, shown = fields.with_names(*link.fields), shown | frozenset(link.fields)
-        return found
+        return proposed
 
     def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
@@ -104,15 +104,15 @@ class Chaining(Directive[ChainingParams]):
     def complaints(self, site: Site, params: ChainingParams) -> Sequence[str]:
         """Refuse links that do not answer every field once, or a filter's decision before the end."""
         node, names, notes = row_node(site), _answer(site).names, _notes(site)
-        given = [name for link in params.links for name in link.fields]
-        found = [f"links: {name!r} must be answered by one link." for name in names if given.count(name) != 1]
-        found += ["links: two or more are a chain."] if len(params.links) < 2 else []
+        answered = [name for link in params.links for name in link.fields]
+        problems = [f"links: {name!r} must be answered by one link." for name in names if answered.count(name) != 1]
+        problems += ["links: two or more are a chain."] if len(params.links) < 2 else []
         last = params.links[-1].fields if params.links else ()
         if isinstance(node, Filter) and _decision(node) not in last:
-            found.append(f"links: the last one must decide {_decision(node)!r}.")
+            problems.append(f"links: the last one must decide {_decision(node)!r}.")
         if not set(last) - {notes}:
-            found.append("links: the last one must answer a field.")
-        return found
+            problems.append("links: the last one must answer a field.")
+        return problems
 
     def apply(self, site: Site, params: ChainingParams) -> Plan:
         """Return the plan with a chain."""
@@ -163,5 +163,7 @@ def _checked_here(node: Map | Filter, fields: Sequence[str], known: Sequence[str
     needed = {e: e.fields("output") & names for e in node.validate}
     answered = {*fields, *known}
     is_last = not names - answered
-    found = [e for e, wants in needed.items() if (is_last and not wants) or (wants & set(fields) and wants <= answered)]
-    return tuple(found)
+    checks = [
+        e for e, wants in needed.items() if (is_last and not wants) or (wants & set(fields) and wants <= answered)
+    ]
+    return tuple(checks)

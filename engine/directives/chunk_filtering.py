@@ -47,8 +47,8 @@ class ChunkFiltering(Directive[FilteringParams]):
 
     def _match(self, site: Site) -> Site | Blocked:
         gather = site.node(Gather)
-        found = split_of(site, gather)
-        if found is None or found[1].number_key != gather.order_key:
+        located = split_of(site, gather)
+        if located is None or located[1].number_key != gather.order_key:
             return Blocked(f"no split before {gather.name} in its step numbered its chunks")
         reader = _reader(site)
         if reader is None:

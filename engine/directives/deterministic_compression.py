@@ -62,7 +62,7 @@ class DeterministicCompression(Directive[CompressionParams]):
     def apply(self, site: Site, params: CompressionParams) -> Plan:
         """Return the plan that shows passages with the words."""
         passages = Passages.of(site, params.split_key, params.passage_tokens)
-        found = keyword_condition(passages.cut.chunk_key, params.keywords)
+        condition = keyword_condition(passages.cut.chunk_key, params.keywords)
         first = f"{field_expression(passages.cut.number_key)} == 1"
         name = free_name(site.plan, f"{site.nodes[-1].name}_matching")
-        return showing(site, passages, Filter(name=name, condition=RowExpression.parse(f"{found} or {first}")))
+        return showing(site, passages, Filter(name=name, condition=RowExpression.parse(f"{condition} or {first}")))

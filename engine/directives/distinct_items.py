@@ -76,11 +76,11 @@ class DistinctItems(Directive[DistinctParams]):
 def _distinct(field: str, *, holds_records: bool) -> str:
     """Write the expression that keeps the first of items that are alike: records in all of their fields."""
     items = field_expression(field)
-    told = f"[' '.join(item.casefold().split()) for item in {items}]"
+    keys = f"[' '.join(item.casefold().split()) for item in {items}]"
     if holds_records:
         part = "' '.join(part.casefold().split()) if isinstance(part, str) else part"
-        told = f"[[{part} for part in item.values()] for item in {items}]"
-    return f"[item for told in [{told}] for at, item in enumerate({items}) if told[at] not in told[:at]]"
+        keys = f"[[{part} for part in item.values()] for item in {items}]"
+    return f"[item for told in [{keys}] for at, item in enumerate({items}) if told[at] not in told[:at]]"
 
 
 def _lists(site: Site) -> list[str]:

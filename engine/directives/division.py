@@ -58,13 +58,15 @@ def divided_examples(
 
     An example that lacks one of them is left out.
     """
-    found = []
-    for one in examples:
-        output = one["output"]
+    divided = []
+    for example in examples:
+        output = example["output"]
         if set(known) | set(schema.names) <= set(output):
-            inputs = {key: {**value, **{n: output[n] for n in known}} for key, value in one.items() if key != "output"}
-            found.append({**inputs, "output": {n: output[n] for n in schema.names}})
-    return tuple(found)
+            inputs = {
+                key: {**value, **{n: output[n] for n in known}} for key, value in example.items() if key != "output"
+            }
+            divided.append({**inputs, "output": {n: output[n] for n in schema.names}})
+    return tuple(divided)
 
 
 def listed_kinds(text: str) -> list[str]:

@@ -149,11 +149,11 @@ class DocumentChunking(Directive[ChunkingParams]):
         fields = fields_before(site)
         fields = fields.with_names(split.chunk_key, split.id_key, split.number_key, gather.rendered_key)
         shown = frozenset({gather.rendered_key})
-        found = [ProposedPrompt(name="prompt", text=params.prompt, fields=fields.closed, shows=shown, partial=True)]
+        proposed = [ProposedPrompt(name="prompt", text=params.prompt, fields=fields.closed, shows=shown, partial=True)]
         asked = () if isinstance(node, Filter) else merge_fields(_answer(node), params.merge)
         if asked:
             answers = frozenset(f.name for f in asked)
-            found.append(
+            proposed.append(
                 ProposedPrompt(
                     name="merge_prompt",
                     text=params.merge_prompt,
@@ -163,7 +163,7 @@ class DocumentChunking(Directive[ChunkingParams]):
                     uses="inputs",
                 )
             )
-        return found
+        return proposed
 
     def definitions(self, site: Site) -> Template | None:
         """Return the prompt whose definitions must be kept."""
@@ -180,9 +180,9 @@ class DocumentChunking(Directive[ChunkingParams]):
             prompt=replace(node.prompt, text=params.prompt) if node.prompt else None,
             quoted={params.split_key: split.chunk_key},
         )
-        own = frozenset(node.answered_fields)
-        part = replace(part, drop_keys=tuple(key for key in node.drop_keys if key in own))
-        dropped = [key for key in node.drop_keys if key not in own]
+        answered = frozenset(node.answered_fields)
+        part = replace(part, drop_keys=tuple(key for key in node.drop_keys if key in answered))
+        dropped = [key for key in node.drop_keys if key not in answered]
         added = [split.chunk_key, gather.rendered_key, split.id_key, split.number_key]
         merged = _merged(names, part, split, params)
         extra = merged.extra_fields if isinstance(node, Map) else tuple(merged.aggregate)
@@ -210,8 +210,8 @@ def _part_prompt(node: Map | Filter, split: Split, window: Window) -> str:
     assert node.prompt is not None  # undividable
     rendered = f"{split.chunk_key}_rendered"
     prompt = rename_fields(node.prompt, {str(split.split_key): rendered})
-    told = len(static_text(prompt)) // CHARACTERS_PER_TOKEN
-    is_last = told > (split.num_tokens or 1) * LONG_INSTRUCTIONS
+    instruction_tokens = len(static_text(prompt)) // CHARACTERS_PER_TOKEN
+    is_last = instruction_tokens > (split.num_tokens or 1) * LONG_INSTRUCTIONS
     moved = replace_places(prompt, lambda name: worded("part_below").strip() if name == rendered else None)
     is_last = is_last and not moved.mentions() & {rendered}
     noted = with_note(
@@ -254,8 +254,8 @@ def _merges(node: Map | Filter) -> tuple[Merge, ...]:
 
 def _texts(site: Site) -> list[str]:
     """Return the fields that may be cut: texts that are shown, no chunks already, and not short."""
-    there = fields_before(site).names
+    existing = fields_before(site).names
     chunks = {n.chunk_key for n in site.plan.operators if isinstance(n, Split)}
     chunks |= {n.rendered_key for n in site.plan.operators if isinstance(n, Gather)}
-    texts = [t for t in long_texts(site) if t not in chunks and f"{t}_chunk" not in there]
+    texts = [t for t in long_texts(site) if t not in chunks and f"{t}_chunk" not in existing]
     return [t for t in texts if site.facts.field_tokens.get(t, SHORTEST) >= SHORTEST]

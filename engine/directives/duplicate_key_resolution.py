@@ -80,14 +80,14 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
         keys = _keys(site)
-        one = an_object(
+        entry = an_object(
             key=one_of(keys),
             comparison_prompt=a_prompt(),
             persons=a_flag(),
             canonical=one_of(("most_common", "longest")),
             similarity=one_of(("none", *ALIKE_ON_AVERAGE)),
         )
-        return an_object(keys=a_list(one, 1, len(keys)))
+        return an_object(keys=a_list(entry, 1, len(keys)))
 
     def default_params(self, site: Site) -> ResolutionParams:
         """Resolve every key that may be, names of persons by the rule for them."""
@@ -114,37 +114,37 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
         fields = fields_before(site).closed
         return [
             ProposedPrompt(
-                name=f"comparison_prompt of {one.key}",
-                text=one.comparison_prompt,
+                name=f"comparison_prompt of {resolution.key}",
+                text=resolution.comparison_prompt,
                 variables=_PAIR,
                 fields=fields,
-                shows=frozenset({one.key}),
+                shows=frozenset({resolution.key}),
             )
-            for one in params.keys
-            if one.similarity == "none"
+            for resolution in params.keys
+            if resolution.similarity == "none"
         ]
 
     def is_complete(self, site: Site, params: ResolutionParams) -> bool:
         """Say so where no model is asked about any key, too."""
-        return any(one.similarity != "none" for one in params.keys) or super().is_complete(site, params)
+        return any(resolution.similarity != "none" for resolution in params.keys) or super().is_complete(site, params)
 
     def complaints(self, site: Site, params: ResolutionParams) -> Sequence[str]:
         """Refuse a key that is no key, or named twice, and a question that shows one side only."""
-        named = [one.key for one in params.keys]
-        found = ["keys: name each key once."] if len(set(named)) < len(named) else []
-        found += [] if named else ["keys: name at least one."]
-        for one in params.keys:
-            if one.similarity != "none":
-                found += [f"similarity: {one.key} holds names of persons."] if one.persons else []
+        named = [resolution.key for resolution in params.keys]
+        problems = ["keys: name each key once."] if len(set(named)) < len(named) else []
+        problems += [] if named else ["keys: name at least one."]
+        for resolution in params.keys:
+            if resolution.similarity != "none":
+                problems += [f"similarity: {resolution.key} holds names of persons."] if resolution.persons else []
                 continue
-            lacking = [side for side in _PAIR if side not in one.comparison_prompt]
-            found += [f"comparison_prompt of {one.key} must show {side}." for side in lacking]
-        return found
+            lacking = [side for side in _PAIR if side not in resolution.comparison_prompt]
+            problems += [f"comparison_prompt of {resolution.key} must show {side}." for side in lacking]
+        return problems
 
     def apply(self, site: Site, params: ResolutionParams) -> Plan:
         """Return the plan with a resolve for each key; they follow each other, for each changes its own key alone."""
         node = site.node(Reduce)
-        resolves = [_resolving(site.plan, node, one) for one in params.keys]
+        resolves = [_resolving(site.plan, node, resolution) for resolution in params.keys]
         return spliced(site, [*resolves, node])
 
 
@@ -160,30 +160,30 @@ def _default(node: Reduce, key: str) -> KeyResolution:
     )
 
 
-def _of_kinds(one: KeyResolution) -> KeyResolution:
+def _of_kinds(resolution: KeyResolution) -> KeyResolution:
     """Ask whether two values are of one kind, where the default asks whether they mean the same."""
-    first, second = (field_place(one.key, side) for side in _PAIR)
-    prompt = worded("compare_kinds", key=one.key.replace("_", " "), first=first, second=second)
-    return replace(one, comparison_prompt=prompt)
+    first, second = (field_place(resolution.key, side) for side in _PAIR)
+    prompt = worded("compare_kinds", key=resolution.key.replace("_", " "), first=first, second=second)
+    return replace(resolution, comparison_prompt=prompt)
 
 
-def _resolving(plan: Plan, node: Reduce, one: KeyResolution) -> Resolve:
-    name = free_name(plan, f"{node.name}_same_{one.key}")
-    if one.similarity != "none":
+def _resolving(plan: Plan, node: Reduce, resolution: KeyResolution) -> Resolve:
+    name = free_name(plan, f"{node.name}_same_{resolution.key}")
+    if resolution.similarity != "none":
         return Resolve(
             name=name,
-            similarity_threshold=ALIKE_ON_AVERAGE[one.similarity],
-            blocking_keys=(one.key, *sorted(_shown(node) - {one.key})),
-            schema=Schema((Field(one.key, Scalar("string")),)),
-            canonical=one.canonical,
+            similarity_threshold=ALIKE_ON_AVERAGE[resolution.similarity],
+            blocking_keys=(resolution.key, *sorted(_shown(node) - {resolution.key})),
+            schema=Schema((Field(resolution.key, Scalar("string")),)),
+            canonical=resolution.canonical,
         )
     return Resolve(
         name=name,
         model=node.model,
-        comparison_prompt=Template(one.comparison_prompt, frozenset(_PAIR)),
-        schema=Schema((Field(one.key, Scalar("string")),)),
-        rules=("person_name",) if one.persons else (),
-        canonical=one.canonical,
+        comparison_prompt=Template(resolution.comparison_prompt, frozenset(_PAIR)),
+        schema=Schema((Field(resolution.key, Scalar("string")),)),
+        rules=("person_name",) if resolution.persons else (),
+        canonical=resolution.canonical,
     )
 
 

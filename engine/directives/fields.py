@@ -68,7 +68,7 @@ def _nodes_before(plan: Plan, place: Place) -> Iterator[Node]:
 def _probed(plan: Plan, probe: Step, before: str, facts: Facts) -> Fields:
     """Return the fields after the step `probe`, put in the place of the step `before`."""
     earlier = plan.steps[: [step.name for step in plan.steps].index(before)]
-    there = {d.name for d in plan.datasets} | {s.name for s in earlier}
-    retrievers = tuple(r for r in plan.retrievers if r.source in there)
+    sources = {d.name for d in plan.datasets} | {s.name for s in earlier}
+    retrievers = tuple(r for r in plan.retrievers if r.source in sources)
     probed = replace(plan, steps=(*earlier, probe), retrievers=retrievers)
     return Fields(*known_after(probed, _PROBE, source_fields=dict(facts.source_fields)))

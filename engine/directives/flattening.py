@@ -92,12 +92,12 @@ def _is_taken_singly(reduce: Reduce, name: str) -> bool:
     others = [a for a in reduce.aggregates if a.sources != (name,)]
     if any(name in a.sources for a in others) or any(a.function not in _UNCHANGED_BY_REPEATS for a in others):
         return False
-    own = [a.function for a in reduce.aggregates if a.sources == (name,)]
+    functions = [a.function for a in reduce.aggregates if a.sources == (name,)]
     seen = reduce.prompt.mentions("inputs") if reduce.prompt else frozenset[str]()
     if reduce.prompt and (reduce.prompt.reads_unknown or seen - {name, *reduce.keys}):
         return False
     shown = name in seen
-    return name not in reduce.keys and all(f in _OF_ITEMS for f in own) and (shown or bool(own))
+    return name not in reduce.keys and all(f in _OF_ITEMS for f in functions) and (shown or bool(functions))
 
 
 _UNCHANGED_BY_REPEATS = frozenset({"collect_unique", "first", "min", "max", "union", "any"})

@@ -91,10 +91,10 @@ class HeaderLineage(Directive[LineageParams]):
     def complaints(self, site: Site, params: LineageParams) -> Sequence[str]:
         """Refuse a proposal that changes nothing or wants what there is."""
         gather = site.node(Gather)
-        found = [] if params.headers or params.summaries else ["headers or summaries must be true."]
-        found += ["headers: the gather shows headings already."] if params.headers and gather.doc_header_key else []
-        found += ["summaries: the gather shows all chunks."] if params.summaries and _shows_summaries(gather) else []
-        return found
+        problems = [] if params.headers or params.summaries else ["headers or summaries must be true."]
+        problems += ["headers: the gather shows headings already."] if params.headers and gather.doc_header_key else []
+        problems += ["summaries: the gather shows all chunks."] if params.summaries and _shows_summaries(gather) else []
+        return problems
 
     def apply(self, site: Site, params: LineageParams) -> Plan:
         """Return the plan that notes headings and summaries before it gathers."""
@@ -120,9 +120,9 @@ class HeaderLineage(Directive[LineageParams]):
 
 
 def _split(site: Site) -> Split:
-    found = split_of(site, site.node(Gather))
-    assert found is not None  # _match
-    return found[1]
+    located = split_of(site, site.node(Gather))
+    assert located is not None  # _match
+    return located[1]
 
 
 def _parts(site: Site, params: LineageParams) -> list[tuple[str, str, Field]]:

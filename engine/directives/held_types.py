@@ -61,9 +61,9 @@ class HeldTypes(Directive[HeldParams]):
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        found = _possible(site)
-        one = an_object(path=one_of(field.path for field in found), to=one_of({field.to: 0 for field in found}))
-        return an_object(fields=a_list(one, 1, len(found)))
+        fields = _possible(site)
+        entry = an_object(path=one_of(field.path for field in fields), to=one_of({field.to: 0 for field in fields}))
+        return an_object(fields=a_list(entry, 1, len(fields)))
 
     def default_params(self, site: Site) -> HeldParams:
         """Hold all that can be held."""
@@ -76,9 +76,11 @@ class HeldTypes(Directive[HeldParams]):
     def complaints(self, site: Site, params: HeldParams) -> Sequence[str]:
         """Refuse what cannot be held so, and a field named twice."""
         possible = _possible(site)
-        found = [f"fields: {one.path} cannot be held to a {one.to}." for one in params.fields if one not in possible]
-        paths = [one.path for one in params.fields]
-        return [*found, *(["fields: name each field once."] if len(set(paths)) < len(paths) else [])]
+        problems = [
+            f"fields: {field.path} cannot be held to a {field.to}." for field in params.fields if field not in possible
+        ]
+        paths = [field.path for field in params.fields]
+        return [*problems, *(["fields: name each field once."] if len(set(paths)) < len(paths) else [])]
 
     def apply(self, site: Site, params: HeldParams) -> Plan:
         """Return the plan with the narrower types."""
@@ -86,8 +88,8 @@ class HeldTypes(Directive[HeldParams]):
         schema = _schema(site)
         assert schema is not None  # _match
         paths = {str(path): path for path in answer_paths(schema)}
-        for one in params.fields:
-            schema = with_type(schema, paths[one.path], _type(site, one.to))
+        for field in params.fields:
+            schema = with_type(schema, paths[field.path], _type(site, field.to))
         return spliced(site, [replace(node, schema=schema)])
 
 
@@ -99,13 +101,13 @@ def _type(site: Site, to: Hold) -> Type:
 
 def _possible(site: Site) -> tuple[HeldField, ...]:
     schema = _schema(site)
-    found = []
+    fields = []
     for path in answer_paths(schema) if schema else ():
         if _is_kind(path, site.facts) and _kinds(site):
-            found.append(HeldField(path=str(path), to="choice"))
+            fields.append(HeldField(path=str(path), to="choice"))
         elif is_copied(path, site.facts) and _source(site):
-            found.append(HeldField(path=str(path), to="sentence"))
-    return tuple(found)
+            fields.append(HeldField(path=str(path), to="sentence"))
+    return tuple(fields)
 
 
 def _schema(site: Site) -> Schema | None:

@@ -63,8 +63,8 @@ def windows(document_tokens: int, chunk_tokens: int, room_tokens: int | None = N
     previous, following = min(MOST_PREVIOUS, root), min(MOST_NEXT, root // 2)
     more = [Window(number, 0) for number in range(2, previous + 1)]
     more += [Window(previous, number) for number in range(1, following + 1)]
-    found = dict.fromkeys([*BASE_WINDOWS, *more])
-    return tuple(w for w in found if room_tokens is None or w.chunks == 1 or w.chunks * chunk_tokens <= room_tokens)
+    choices = dict.fromkeys([*BASE_WINDOWS, *more])
+    return tuple(w for w in choices if room_tokens is None or w.chunks == 1 or w.chunks * chunk_tokens <= room_tokens)
 
 
 def most_rows(row_tokens: int, room_tokens: int) -> int:

@@ -143,19 +143,19 @@ class Isolating(Directive[IsolatingParams]):
     def complaints(self, site: Site, params: IsolatingParams) -> Sequence[str]:
         """Refuse parts that do not give every field, or give one twice that is no list."""
         answer = _answer(site.node(Map))
-        given = Counter(name for part in params.parts for name in set(part.fields))
-        found: list[str] = []
+        counts = Counter(name for part in params.parts for name in set(part.fields))
+        problems: list[str] = []
         for field in answer.fields:
-            if not given[field.name]:
-                found.append(f"parts: no part gives {field.name!r}.")
-            if given[field.name] > 1 and not isinstance(field.type, ListOf):
-                found.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
+            if not counts[field.name]:
+                problems.append(f"parts: no part gives {field.name!r}.")
+            if counts[field.name] > 1 and not isinstance(field.type, ListOf):
+                problems.append(f"parts: only a list may be given by several parts, and {field.name!r} is none.")
         choices = _choices(site.node(Map))
         left = [kind for kind in choices if not any(not p.kinds or kind in p.kinds for p in params.parts)]
-        found += [f"parts: no part gives the kind {kind!r}." for kind in left]
-        found += ["parts: two or more are needed."] if len(params.parts) < 2 else []
-        found += ["parts: two are the same; each must ask for something else."] if _has_twins(params) else []
-        return found
+        problems += [f"parts: no part gives the kind {kind!r}." for kind in left]
+        problems += ["parts: two or more are needed."] if len(params.parts) < 2 else []
+        problems += ["parts: two are the same; each must ask for something else."] if _has_twins(params) else []
+        return problems
 
     def apply(self, site: Site, params: IsolatingParams) -> Plan:
         """Return the plan that asks side by side."""
@@ -164,10 +164,10 @@ class Isolating(Directive[IsolatingParams]):
         fields: list[Field] = []
         prompts = []
         for number, part in enumerate(params.parts):
-            own = [_own_name(shared, name, number) for name in dict.fromkeys(part.fields)]
+            names = [_own_name(shared, name, number) for name in dict.fromkeys(part.fields)]
             types = [_part_of(_field(node, f), part, params) for f in dict.fromkeys(part.fields)]
-            fields += [renamed_field(field, name) for field, name in zip(types, own, strict=True)]
-            prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(own)))
+            fields += [renamed_field(field, name) for field, name in zip(types, names, strict=True)]
+            prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(names)))
         asking = ParallelMap(
             **node.common_keys,
             prompts=tuple(prompts),
@@ -195,14 +195,14 @@ def _choices(node: Map) -> tuple[str, ...]:
 def _joined(plan: Plan, node: Map, shared: dict[str, dict[int, str]]) -> list[Node]:
     """Put lists together that several prompts filled, row by row."""
     marking = AddUuid(name=free_name(plan, f"{node.name}_id"), id_key=free_field(plan, f"{node.name}_row"))
-    parts = {name: tuple(own.values()) for name, own in shared.items()}
+    parts = {name: tuple(fields.values()) for name, fields in shared.items()}
     joining = Reduce(
         name=free_name(plan, f"{node.name}_joined"),
         reduce_key=(marking.field,),
         pass_through=True,
-        aggregate=FrozenMap({name: FrozenMap({"union": own}) for name, own in parts.items()}),
+        aggregate=FrozenMap({name: FrozenMap({"union": fields}) for name, fields in parts.items()}),
     )
-    dropped = [marking.field, *(name for own in parts.values() for name in own)]
+    dropped = [marking.field, *(name for fields in parts.values() for name in fields)]
     return [marking, joining, *without_fields(free_name(plan, f"{node.name}_tidy"), dropped)]
 
 

@@ -90,11 +90,11 @@ class KindByKind(Directive[KindParams]):
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
-        found = self.default_params(site)
+        default = self.default_params(site)
         texts = [path.key for path in _texts(site.node(Map))]
         return an_object(
-            field=one_of([found.field]),
-            kind=one_of([found.kind]),
+            field=one_of([default.field]),
+            kind=one_of([default.kind]),
             sentences=a_list(one_of(texts), 0, len(texts)),
             looks_again=a_flag(),
         )
@@ -149,12 +149,12 @@ def _asking(site: Site, params: KindParams) -> tuple[ParallelMap, list[str]]:
         schema = with_type(schema, AnswerPath(params.field, key, is_listed=True), Quote(source))
     fields, prompts = [], []
     for number, name in enumerate(kinds, 1):
-        own = free_field(site.plan, f"{params.field}_{number}")
-        one = with_type(schema, AnswerPath(params.field, params.kind, is_listed=True), Enum((name,)))
-        fields.append(renamed_field(_short(one.fields[0], len(kinds)), own))
+        answer_field = free_field(site.plan, f"{params.field}_{number}")
+        kind_schema = with_type(schema, AnswerPath(params.field, params.kind, is_listed=True), Enum((name,)))
+        fields.append(renamed_field(_short(kind_schema.fields[0], len(kinds)), answer_field))
         left_out = [entry for other, entry in kinds.items() if other != name]
         text = worded("isolated_kinds", prompt=without_kinds(node.prompt.text, left_out).rstrip(), field="", kinds=name)
-        prompts.append(PromptPart(prompt=Template(text), output_keys=(own,)))
+        prompts.append(PromptPart(prompt=Template(text), output_keys=(answer_field,)))
     asking = ParallelMap(
         **{**node.common_keys, **_text_first(site, list(kinds.values()))},
         prompts=tuple(prompts),

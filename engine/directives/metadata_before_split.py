@@ -73,10 +73,10 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
 
     def complaints(self, site: Site, params: MetadataParams) -> Sequence[str]:
         """Refuse fields that rows have already."""
-        there = fields_before(site).names | site.node(Split).traits().writes
+        existing = fields_before(site).names | site.node(Split).traits().writes
         taken = [f"fields: there is a field {name!r} already; name it otherwise." for name in params.fields]
         twice = ["fields: each must have a name of its own."] if len(set(params.fields)) < len(params.fields) else []
-        return [line for name, line in zip(params.fields, taken, strict=True) if name in there] + twice
+        return [line for name, line in zip(params.fields, taken, strict=True) if name in existing] + twice
 
     def apply(self, site: Site, params: MetadataParams) -> Plan:
         """Return the plan that reads the beginning of the document first."""
@@ -90,9 +90,9 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
             too_long="head",
         )
         node = reader.node
-        told = with_note(reader.node.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
+        prompt = with_note(reader.node.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
         seen = (*node.input, *params.fields) if node.input else ()
-        changed = replace(node, prompt=told, drop_keys=(*node.drop_keys, *params.fields), input=seen)
+        changed = replace(node, prompt=prompt, drop_keys=(*node.drop_keys, *params.fields), input=seen)
         return spliced(site, [asking, split], others=[changed])
 
 

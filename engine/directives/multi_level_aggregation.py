@@ -208,12 +208,12 @@ def _rolled_up(node: Reduce) -> Mapping[str, Any]:
 def _candidates(site: Site) -> list[str]:
     """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
     node = site.node(Reduce)
-    there = fields_before(site).names - set(node.keys)
+    existing = fields_before(site).names - set(node.keys)
     held = {*node.answered_fields, *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
     plain = [
         name
-        for name in there - held
+        for name in existing - held
         if not isinstance(type_of_field(site.plan, site.place, name), ListOf | DictOf | Record)
     ]
     short = [name for name in plain if name not in _LONG and not name.startswith("_")]

@@ -71,9 +71,9 @@ def match_by_words(site: Site) -> Site | Blocked:
 def texts(site: Site) -> list[str]:
     """Return the texts of which passages may be shown: shown as they are wherever the prompt reads them."""
     node = row_node(site)
-    there = fields_before(site).names
+    existing = fields_before(site).names
     long = [text for text in long_texts(site) if site.facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
-    return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in there]
+    return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in existing]
 
 
 def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
@@ -91,9 +91,9 @@ def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence
     )
     schema = quoting_from(naming_main_text(node.schema, passages.field), {cut.split_key: passages.field})
     changed: Map | Filter = replace(reading(node, {cut.split_key: passages.field}, prompt=prompt), schema=schema)
-    own = set(node.schema.names)
-    later = [key for key in node.drop_keys if key not in own]
-    changed = replace(changed, drop_keys=tuple(key for key in node.drop_keys if key in own))
+    answered = set(node.schema.names)
+    later = [key for key in node.drop_keys if key not in answered]
+    changed = replace(changed, drop_keys=tuple(key for key in node.drop_keys if key in answered))
     added = [cut.chunk_key, cut.id_key, cut.number_key, passages.field]
     tidy = without_fields(passages.tidy, [*later, *added, *dropped])
     return spliced(site, [cut, choosing, collecting, changed, *tidy])

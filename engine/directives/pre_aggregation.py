@@ -131,8 +131,8 @@ def _candidates(site: Site) -> list[str]:
     named = node.prompt.mentions("inputs") - set(node.keys) if node.prompt else frozenset[str]()
     kinds = {name: type_of_field(site.plan, site.place, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
-    there = fields_before(site)
-    known = [name for name in texts if (name in there.names or there.is_open) and _renames(site.plan, node, name)]
+    existing = fields_before(site)
+    known = [name for name in texts if (name in existing.names or existing.is_open) and _renames(site.plan, node, name)]
     return sorted(known, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
 
 

@@ -144,8 +144,8 @@ def _projected(plan: Plan, node: Equijoin, side: str) -> str:
 def _candidates(site: Site, side: str) -> list[str]:
     """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
     node = site.node(Equijoin)
-    found = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
-    return sorted(found, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
+    names = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
+    return sorted(names, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
 
 
 def _renames(node: Equijoin, side: str, field: str) -> bool:

@@ -69,8 +69,8 @@ def complaints(prompt: ProposedPrompt) -> Iterator[str]:
 
 def definitions_of(template: Template) -> tuple[str, ...]:
     """Return the terms that a prompt puts into quotation marks, in order, each once."""
-    found = _QUOTED.finditer(static_text(template))
-    return tuple(dict.fromkeys(next(group for group in match.groups() if group) for match in found))
+    quotations = _QUOTED.finditer(static_text(template))
+    return tuple(dict.fromkeys(next(group for group in match.groups() if group) for match in quotations))
 
 
 def lost_definitions(user: Template, texts: Sequence[str]) -> list[str]:
@@ -83,22 +83,22 @@ def lost_definitions(user: Template, texts: Sequence[str]) -> list[str]:
 def copied_from(records: Sequence[str], texts: Iterable[str], given: str) -> list[str]:
     """Say which proposed texts copy from the example records what the user's own operators (`given`) do not say."""
     known = _runs(given)
-    there = frozenset().union(*(_runs(record) for record in records)) - known
+    record_runs = frozenset().union(*(_runs(record) for record in records)) - known
     whole = [" ".join(_words(record)) for record in records]
-    found = (_copied_run(text, there, whole) for text in texts)
+    copies = (_copied_run(text, record_runs, whole) for text in texts)
     return [
         f'A prompt says "{" ".join(run)}", which is from an example record: prompts must fit every record.'
-        for run in dict.fromkeys(run for run in found if run)
+        for run in dict.fromkeys(run for run in copies if run)
     ]
 
 
-def _copied_run(text: str, there: frozenset[tuple[str, ...]], records: Sequence[str]) -> tuple[str, ...] | None:
+def _copied_run(text: str, runs: frozenset[tuple[str, ...]], records: Sequence[str]) -> tuple[str, ...] | None:
     """Return words that a text has from a record: a run of them, or all where it is shorter."""
     words = _words(text)
     if len(words) < COPIED_WORDS:
         is_copied = any(f" {' '.join(words)} " in f" {record} " for record in records)
         return tuple(words) if words and is_copied else None
-    return next((run for run in _runs_in_order(text) if run in there), None)
+    return next((run for run in _runs_in_order(text) if run in runs), None)
 
 
 def _words(text: str) -> list[str]:

@@ -74,5 +74,5 @@ def directive(name: str) -> AnyDirective:
 
 def matching(plan: Plan, place: Place, facts: Facts) -> list[tuple[AnyDirective, Site]]:
     """Return the directives that rewrite a run ending at a place, with the site of each."""
-    found = ((one, one.matches(plan, place, facts)) for one in DIRECTIVES)
-    return [(one, site) for one, site in found if not isinstance(site, Blocked)]
+    matches = ((one, one.matches(plan, place, facts)) for one in DIRECTIVES)
+    return [(one, site) for one, site in matches if not isinstance(site, Blocked)]

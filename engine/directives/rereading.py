@@ -34,7 +34,9 @@ def reading(
         schema=quoting_from(node.schema, names if quoted is None else quoted),
         gleaning=_gleaning(node.gleaning, names),
         input=tuple(names.get(name, name) for name in node.input),
-        examples=tuple({key: _renamed(value, names, key) for key, value in one.items()} for one in node.examples),
+        examples=tuple(
+            {key: _renamed(value, names, key) for key, value in example.items()} for example in node.examples
+        ),
     )
 
 
@@ -68,8 +70,8 @@ def _quotes_changed(kind: Type, change: Callable[[Quote], Quote]) -> Type:
             changed = change(kind)
         case ListOf(item=item):
             changed = replace(kind, item=inner(item))
-        case Nullable(inner=one):
-            changed = replace(kind, inner=inner(one))
+        case Nullable(inner=bare):
+            changed = replace(kind, inner=inner(bare))
         case DictOf(value=value):
             changed = replace(kind, value=inner(value))
         case Either(options=options):

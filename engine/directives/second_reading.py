@@ -104,7 +104,9 @@ class SecondReading(Directive[SecondReadingParams]):
         """Return the prompts of both readings."""
         node, names = row_node(site), ItemNames.of(site, params.field)
         fields = fields_before(site)
-        there = fields.with_names(names.candidate, names.row, *(f for f in node.answered_fields if f != params.field))
+        item_fields = fields.with_names(
+            names.candidate, names.row, *(f for f in node.answered_fields if f != params.field)
+        )
         shown = frozenset({params.source, names.candidate})
         return [
             ProposedPrompt(
@@ -113,7 +115,7 @@ class SecondReading(Directive[SecondReadingParams]):
                 fields=fields.closed,
                 shows=frozenset({params.source}),
             ),
-            ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=there.closed, shows=shown),
+            ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=item_fields.closed, shows=shown),
         ]
 
     def definitions(self, site: Site) -> Template | None:
@@ -124,16 +126,16 @@ class SecondReading(Directive[SecondReadingParams]):
         """Return the plan that reads twice."""
         node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None  # needs, undividable
-        own = set(node.schema.names)
+        answered = set(node.schema.names)
         listing = replace(
             node,
             prompt=Template(params.list_prompt),
             schema=Schema(
                 tuple(renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields)
             ),
-            drop_keys=tuple(key for key in node.drop_keys if key in own),
+            drop_keys=tuple(key for key in node.drop_keys if key in answered),
         )
-        later = [key for key in node.drop_keys if key not in own]
+        later = [key for key in node.drop_keys if key not in answered]
         checking = _checking(site.plan, node, names, params)
         return item_by_item(site, names, [listing], checking, [*later, names.candidate, names.quote])
 

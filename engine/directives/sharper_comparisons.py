@@ -62,8 +62,8 @@ class SharperComparisons(Directive[SharperParams]):
     def complaints(self, site: Site, params: SharperParams) -> Sequence[str]:
         """Refuse a threshold where the plan says which pairs are compared."""
         node = site.node(Resolve)
-        told = f"persons: {node.name} says itself which pairs are compared; only rules are left."
-        return [] if params.persons or _seeks_threshold(node) else [told]
+        problem = f"persons: {node.name} says itself which pairs are compared; only rules are left."
+        return [] if params.persons or _seeks_threshold(node) else [problem]
 
     def apply(self, site: Site, params: SharperParams) -> Plan:
         """Return the plan that decides with more care."""

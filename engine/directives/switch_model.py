@@ -53,5 +53,5 @@ class SwitchModel(Directive[SwitchParams]):
 
 
 def _others(site: Site) -> list[str]:
-    own = site.node(ModelNode).model or site.plan.default_model
-    return [model for model in site.facts.models if model != own]
+    current = site.node(ModelNode).model or site.plan.default_model
+    return [model for model in site.facts.models if model != current]

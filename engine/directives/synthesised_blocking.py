@@ -93,13 +93,13 @@ class SynthesisedBlocking(Directive[BlockingParams]):
         pair = (left[0], right[-1]) if tokens[0] >= tokens[1] else (left[-1], right[0])
         long, short = max(tokens), min(site.facts.field_tokens.get(name, 0) for name in pair)
         usual = WITHIN if long >= MUCH_LONGER * max(1, short) else ALIKE
-        found = [BlockingParams(left_field=pair[0], right_field=pair[1], rules=usual)]
+        choices = [BlockingParams(left_field=pair[0], right_field=pair[1], rules=usual)]
         if learned := _learned(site.facts.matches, left, right):
-            found = [learned, *found]
+            choices = [learned, *choices]
             if learned.rules != usual and (learned.left_field, learned.right_field) == pair:
                 both = tuple(dict.fromkeys([*usual, *learned.rules]))[:MOST_RULES]
-                found.append(replace(learned, rules=both))
-        return tuple(dict.fromkeys(found))
+                choices.append(replace(learned, rules=both))
+        return tuple(dict.fromkeys(choices))
 
     def complaints(self, site: Site, params: BlockingParams) -> Sequence[str]:
         """Refuse rules that propose nothing."""
@@ -116,8 +116,8 @@ class SynthesisedBlocking(Directive[BlockingParams]):
 
 def _fields(node: Equijoin, side: str, facts: Facts) -> list[str]:
     """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
-    found = node.comparison_prompt.mentions(side)
-    return sorted(found, key=lambda name: (-facts.field_tokens.get(name, 0), name))
+    names = node.comparison_prompt.mentions(side)
+    return sorted(names, key=lambda name: (-facts.field_tokens.get(name, 0), name))
 
 
 def _learned(
@@ -142,18 +142,18 @@ def judged_pairs(matches: Sequence[Mapping[str, Any]], left: str, right: str) ->
 
     `matches` are values of merged rows; a field that both sides have is called `x_left` and `x_right` there.
     """
-    there = [
-        (str(one.get(left, one.get(f"{left}_left", ""))), str(one.get(right, one.get(f"{right}_right", ""))))
-        for one in matches[:MOST_MATCHES]
+    merged = [
+        (str(row.get(left, row.get(f"{left}_left", ""))), str(row.get(right, row.get(f"{right}_right", ""))))
+        for row in matches[:MOST_MATCHES]
     ]
-    same = dict.fromkeys(pair for pair in there if all(pair))
+    same = dict.fromkeys(pair for pair in merged if all(pair))
     values = list(dict.fromkeys(value for _, value in same))
-    found = [JudgedPair(one, other, True) for one, other in same]
-    for number, one in enumerate(dict.fromkeys(one for one, _ in same)):
+    pairs = [JudgedPair(*pair, True) for pair in same]
+    for number, left_value in enumerate(dict.fromkeys(pair[0] for pair in same)):
         crossed = (values[(number * CROSSED + step) % len(values)] for step in range(len(values)))
-        others = itertools.islice((value for value in crossed if (one, value) not in same), CROSSED)
-        found += [JudgedPair(one, other, False) for other in others]
-    return found
+        others = itertools.islice((value for value in crossed if (left_value, value) not in same), CROSSED)
+        pairs += [JudgedPair(left_value, other, False) for other in others]
+    return pairs
 
 
 LEAST_OVERLAP = 0.5
@@ -225,8 +225,8 @@ def sounds_alike(left: str, right: str) -> bool:
 
 def numbers_differ(left: str, right: str) -> bool:
     """Say whether both values hold numbers, such as badges, and none in common."""
-    one, other = numbers(left), numbers(right)
-    return bool(one and other) and overlap(one, other) == 0.0
+    left_numbers, right_numbers = numbers(left), numbers(right)
+    return bool(left_numbers and right_numbers) and overlap(left_numbers, right_numbers) == 0.0
 
 
 RULES: tuple[BlockingRule, ...] = (
@@ -264,8 +264,8 @@ def proposes(rules: Sequence[BlockingRule], left: str, right: str) -> bool:
 def score(rules: Sequence[BlockingRule], pairs: Sequence[JudgedPair]) -> RuleScore:
     """Measure rules together; a share of no pairs is 1 for the recall, 0 for the others."""
     proposed = [proposes(rules, pair.left, pair.right) for pair in pairs]
-    same = [found for found, pair in zip(proposed, pairs, strict=True) if pair.same]
-    others = [found for found, pair in zip(proposed, pairs, strict=True) if not pair.same]
+    same = [is_proposed for is_proposed, pair in zip(proposed, pairs, strict=True) if pair.same]
+    others = [is_proposed for is_proposed, pair in zip(proposed, pairs, strict=True) if not pair.same]
     return RuleScore(sum(same) / len(same) if same else 1.0, sum(others) / len(others) if others else 0.0)
 
 
@@ -282,7 +282,7 @@ def chosen_rules(
     left = [rule for rule in rules if not rule.forbids]
     while score(chosen, pairs).recall < recall:
         gains = [(rule, score([*chosen, rule], pairs)) for rule in left]
-        useful = [(rule, found) for rule, found in gains if found.recall > score(chosen, pairs).recall]
+        useful = [(rule, result) for rule, result in gains if result.recall > score(chosen, pairs).recall]
         if not useful:
             return ()
         best, _ = max(useful, key=lambda gain: (gain[1].recall >= recall, gain[1].recall - gain[1].others))

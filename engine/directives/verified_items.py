@@ -91,12 +91,12 @@ class VerifiedItems(Directive[VerifiedParams]):
         """Return the plan that asks about each item."""
         node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
-        own = set(node.schema.names)
+        answered = set(node.schema.names)
         fields = [renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields]
         listing = replace(
             node,
             schema=Schema(tuple(fields)),
-            drop_keys=tuple(key for key in node.drop_keys if key in own),
+            drop_keys=tuple(key for key in node.drop_keys if key in answered),
         )
         checking = belonging(node, names, params.correct_lean)
         if params.broad and (broad := _broad_prompt(site)) is not None:
@@ -104,7 +104,7 @@ class VerifiedItems(Directive[VerifiedParams]):
             if holds_persons(params.field, [node.prompt]):
                 condition = f"{field_expression(names.candidate)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
-        later = [key for key in node.drop_keys if key not in own]
+        later = [key for key in node.drop_keys if key not in answered]
         return item_by_item(site, names, [listing], checking, [*later, names.candidate])
 
 

@@ -39,8 +39,8 @@ def task_of(template: Template) -> str:
     """
     plain = outline(template).replace("{{", "(").replace("{%", "(").replace("{#", "(")
     paragraphs = [p.strip("\n") for p in re.split(r"\n\s*\n", plain)]
-    told = [p for p in paragraphs if p.strip() and not _is_note(p) and not _ONLY_PLACES.fullmatch(p.strip())]
-    return "\n\n".join(told).strip()
+    instructions = [p for p in paragraphs if p.strip() and not _is_note(p) and not _ONLY_PLACES.fullmatch(p.strip())]
+    return "\n\n".join(instructions).strip()
 
 
 def asked_for(fields: Sequence[Field]) -> str:

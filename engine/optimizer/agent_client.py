@@ -44,14 +44,14 @@ class Tally:
         """Answer a request; raises models.errors.ModelError."""
         reply = await self._asking.ask(backend, request)
         read = reply.prompt_tokens - reply.reused_tokens
-        one = Cost(1, reply.prompt_tokens, read, reply.sampled_tokens, reply.forced_tokens)
-        self.cost = self.cost.plus(one)
+        cost = Cost(1, reply.prompt_tokens, read, reply.sampled_tokens, reply.forced_tokens)
+        self.cost = self.cost.plus(cost)
         self.blocks.update(blocks_of(request, reply.prompt_tokens))
         if reply.from_cache:
             self._reuse.calls_reused += 1
         else:
             self._reuse.calls_made += 1
-            self.made = self.made.plus(one)
+            self.made = self.made.plus(cost)
         return reply
 
 

@@ -173,7 +173,7 @@ class _Build:
 
     async def run(self, new_agents: NewAgents, watch: Watch) -> BuildResult:
         plan, options = self._loaded.plan, self._options
-        own = Candidate(id=1, plan=plan)
+        baseline = Candidate(id=1, plan=plan)
         draw = FileDraw(options.seed, options.rows, reviewed_files(self._case))
         rows = await self._in_time(
             read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
@@ -201,19 +201,19 @@ class _Build:
             emit=self._emit,
             measure=options.measure,
             clock=self._clock,
-            ids=Ids(own.id),
+            ids=Ids(baseline.id),
         )
-        search = Search(evaluation, own, count, options.depth)
+        search = Search(evaluation, baseline, count, options.depth)
         watch(search)
-        self._tell_start(own, count, round(draw.times * sample.size), backend.name, gold)
-        outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(own)), draw.times)
-        stopped = await self._stoppable(self._work(search, own, count, outcome))
+        self._tell_start(baseline, count, round(draw.times * sample.size), backend.name, gold)
+        outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(baseline)), draw.times)
+        stopped = await self._stoppable(self._work(search, baseline, count, outcome))
         return await self._result(search, outcome, sample, count, stopped=stopped)
 
-    async def _work(self, search: Search, own: Candidate, count: int, outcome: _Outcome) -> None:
+    async def _work(self, search: Search, baseline: Candidate, count: int, outcome: _Outcome) -> None:
         share = SEARCH_SHARE if search.parts > 1 else 1.0  # of one part there is no whole to compare besides
         await search.optimise(self._budget.share(self._budget.left * share))
-        outcome.finals = await compare_wholes(search, own, count, search.evaluation, self._budget)
+        outcome.finals = await compare_wholes(search, baseline, count, search.evaluation, self._budget)
 
     async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:
         """Work to the end; return whether the user stopped it, which ends it as if the time were over."""
@@ -241,7 +241,7 @@ class _Build:
 
     # -- what is told --------------------------------------------------------------------------------------------
 
-    def _tell_start(self, own: Candidate, count: int, rows: int, agent: str, gold: Gold) -> None:
+    def _tell_start(self, baseline: Candidate, count: int, rows: int, agent: str, gold: Gold) -> None:
         plan, options = self._loaded.plan, self._options
         self._emit(
             BuildStarted(
@@ -252,7 +252,7 @@ class _Build:
                 documents=count,
                 rows=rows,
                 operators=tuple(dict.fromkeys(name for step in plan.steps for name in step.operators)),
-                plan=own.id,
+                plan=baseline.id,
                 reviewed=sum(record.rows for record in gold.records.values()),
             )
         )
@@ -265,22 +265,24 @@ class _Build:
         def folder(rows: int) -> float:
             return outcome.times * sample.characters() / max(1, sample.characters(rows or count))
 
-        points, own = points_of(finals, folder, search.contests)
-        choice = choose(points, own, self._options.policy)
+        points, user_point = points_of(finals, folder, search.contests)
+        choice = choose(points, user_point, self._options.policy)
         if search.best is not finals.own.candidate and not any(p.plan == search.best.id for p in points):
             choice = Choice(search.best.id, "it did better part by part; there was no time to compare it as a whole")
         status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
-        if not points and status == "out of time" and choice.plan == own.plan:
-            choice = Choice(own.plan, "there was no time to rate another; give more --minutes, or a smaller --sample")
+        if not points and status == "out of time" and choice.plan == user_point.plan:
+            choice = Choice(
+                user_point.plan, "there was no time to rate another; give more --minutes, or a smaller --sample"
+            )
         if not stopped:
-            choice = await self._guarded(search, finals, choice, points, own)
+            choice = await self._guarded(search, finals, choice, points, user_point)
         result = BuildResult(
             status=status,
             search=search,
             finals=finals,
             points=tuple(points),
-            own=own,
-            front=_front(points, own, choice),
+            own=user_point,
+            front=_front(points, user_point, choice),
             choice=choice,
             reuse=self._runner.reuse,
             seconds=self._budget.spent,
@@ -293,18 +295,18 @@ class _Build:
         return result
 
     async def _guarded(
-        self, search: Search, finals: Contest, choice: Choice, points: list[Point], own: Point
+        self, search: Search, finals: Contest, choice: Choice, points: list[Point], user_point: Point
     ) -> Choice:
         """Put guards into the chosen plan (engine.optimizer.guarding); it keeps its rating: next to nothing changes."""
         contest, entry = _tried(search, finals, choice.plan)
         if not entry.outputs:
             return choice
         count, budget = max(entry.outputs), Budget(SECONDS, clock=self._clock)
-        found = await guards(search.evaluation, entry.candidate.plan, count, budget)
-        if not found:
+        placed = await guards(search.evaluation, entry.candidate.plan, count, budget)
+        if not placed:
             return choice
         parent, made = entry.candidate, []
-        for guard in found:
+        for guard in placed:
             parent = guarding(search.evaluation.ids.next(), parent, guard)
             made.append(parent)
         last = replace(entry, candidate=parent, outputs={})
@@ -312,37 +314,37 @@ class _Build:
             last.outputs[count] = await search.evaluation.output(contest, last, count, budget)
         except OutOfTime:
             return choice
-        for one in made:
-            search.candidates[one.id] = one
-            search.evaluation.tell_found(one)
+        for candidate in made:
+            search.candidates[candidate.id] = candidate
+            search.evaluation.tell_found(candidate)
         if count in last.ratings:
             search.evaluation.tell_rated(last, count)
         contest.entries.append(last)
-        points += [replace(point, plan=parent.id) for point in (own, *points) if point.plan == choice.plan]
-        best = "your own plan does best" if choice.plan == own.plan else choice.reason
-        return Choice(parent.id, f"{best}, with a check by code: {'; '.join(guard.words for guard in found)}")
+        points += [replace(point, plan=parent.id) for point in (user_point, *points) if point.plan == choice.plan]
+        best = "your own plan does best" if choice.plan == user_point.plan else choice.reason
+        return Choice(parent.id, f"{best}, with a check by code: {'; '.join(guard.words for guard in placed)}")
 
 
 def _tried(search: Search, finals: Contest, plan: int) -> tuple[Contest, Entry]:
     """Return what a plan made of the sample, of the whole pipeline where that was tried."""
-    there = [
+    entries = [
         (contest, entry)
         for contest in (finals, *reversed(search.contests))
         for entry in contest.everyone()
         if entry.candidate.id == plan
     ]
-    return next((found for found in there if found[1].outputs), there[0])
+    return next((pair for pair in entries if pair[1].outputs), entries[0])
 
 
 def _rated_rows(search: Search, finals: Contest) -> int:
     """Return the most rows on which another plan was rated beside the user's own, as a whole if it was; else 0."""
     wholes = [finals] if finals.ranked(finals.level) else search.contests
-    return max((one.level for one in wholes if one.depth == 0 and one.ranked(one.level)), default=0)
+    return max((contest.level for contest in wholes if contest.depth == 0 and contest.ranked(contest.level)), default=0)
 
 
-def _front(points: Sequence[Point], own: Point, choice: Choice) -> tuple[Point, ...]:
+def _front(points: Sequence[Point], user_point: Point, choice: Choice) -> tuple[Point, ...]:
     """Return the plans that none dominates, of equals the chosen one."""
-    chosen_first = sorted((own, *points), key=lambda point: point.plan != choice.plan)
+    chosen_first = sorted((user_point, *points), key=lambda point: point.plan != choice.plan)
     return tuple(frontier([point for point in chosen_first if point.score]))
 
 
@@ -369,12 +371,12 @@ Folder = Callable[[int], float]
 
 def finalists(search: Search, own: Candidate) -> list[Candidate]:
     """Return the plans to compare as wholes: what the search chose, then the best rated rewrites of parts."""
-    found = [search.best]
+    candidates = [search.best]
     for contest in reversed(search.contests):
         if contest.depth == 0:
-            found += [entry.candidate for entry in contest.ranked(contest.level)]
+            candidates += [entry.candidate for entry in contest.ranked(contest.level)]
     distinct: dict[str, Candidate] = {}
-    for candidate in found:
+    for candidate in candidates:
         distinct.setdefault(candidate.plan.digest, candidate)
     distinct.pop(own.plan.digest, None)
     return list(distinct.values())[: TOP - 1]
@@ -401,17 +403,17 @@ def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> 
     `folder` says how many times so many rows of the sample all rows are. Where the finals did not come to rate a plan,
     what the search made of it on the same rows as the user's own counts.
     """
-    own = _point(contest, contest.own, folder)
+    user_point = _point(contest, contest.own, folder)
     points = [_point(contest, entry, folder) for entry in contest.ranked(contest.level)]
     known, is_alone = {point.plan for point in points}, not points
     for earlier in searched:
         if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
             late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
             points += [_point(earlier, entry, folder) for entry in late]
-            is_whole = earlier.region == contest.region and not own.score
-            if is_whole or (late and (is_alone or not own.score)):  # ratings tell only of the same part and rows
-                own = _point(earlier, earlier.own, folder)
-    return points, own
+            is_whole = earlier.region == contest.region and not user_point.score
+            if is_whole or (late and (is_alone or not user_point.score)):  # ratings tell only of the same part and rows
+                user_point = _point(earlier, earlier.own, folder)
+    return points, user_point
 
 
 def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
@@ -429,18 +431,18 @@ def _whole(plan: Plan) -> Region:
     return Region(last.name, 0, 0)
 
 
-def _same(search: Search, own: Candidate, count: int) -> Contest | None:
+def _same(search: Search, baseline: Candidate, count: int) -> Contest | None:
     """Return the contest about the only part of a pipeline, where it came to its end on the whole sample."""
-    part = _part(search, own)
+    part = _part(search, baseline)
     is_done = part is not None and part.level == count and bool(part.ranked(count))
     return part if is_done else None
 
 
-def _part(search: Search, own: Candidate) -> Contest | None:
+def _part(search: Search, baseline: Candidate) -> Contest | None:
     """Return the contest about the user's whole pipeline, None where it has several parts."""
-    whole = _whole(own.plan)
-    same = [contest for contest in search.contests if contest.own.candidate is own and contest.region == whole]
-    return same[0] if same and len(own.plan.steps) == 1 else None
+    whole = _whole(baseline.plan)
+    same = [contest for contest in search.contests if contest.own.candidate is baseline and contest.region == whole]
+    return same[0] if same and len(baseline.plan.steps) == 1 else None
 
 
 async def read_datasets(
@@ -463,27 +465,27 @@ async def read_datasets(
         borders=loaded.borders,
     )
     functions = ParsingFunctions(reader, plan.parsing_tools, trusts_code=options.settings.trust_code)
-    found: dict[str, Sequence[Row]] = {}
+    datasets: dict[str, Sequence[Row]] = {}
     for dataset in plan.datasets:
         if dataset.name in used:
             read = await reader.read(dataset)
             await functions.apply(dataset, read)
-            found[dataset.name] = read.rows
-    if not any(found.values()):
+            datasets[dataset.name] = read.rows
+    if not any(datasets.values()):
         raise UsageError("the datasets have no rows to try plans on", advice="Give other data with --input.")
     joined = {name for step in plan.steps if len(step.inputs) > 1 for name in step.inputs}
-    for name in joined & found.keys():
-        if not found[name]:
+    for name in joined & datasets.keys():
+        if not datasets[name]:
             advice = f"Give other data with --input {name}=PATH."
             raise UsageError(f"the dataset {name!r} has no rows, so nothing can be joined with it", advice=advice)
-    return found
+    return datasets
 
 
 def reviewed_files(case: Case) -> frozenset[Path]:
     """Return the files of which a person judged rows of the last run with results."""
     runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
     documents = {name for row in gold_rows(case, runs[-1].id) for name in row.documents} if runs else set()
-    return frozenset(Path(found.path) for name in documents for found in case.documents.paths(name))
+    return frozenset(Path(stored.path) for name in documents for stored in case.documents.paths(name))
 
 
 def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:

@@ -132,8 +132,8 @@ class Contest:
 
     def others(self, entry: Entry, count: int) -> list[PlanOutput]:
         """Return what all but an entry made of so many rows."""
-        there = (one for one in self.everyone() if one is not entry and not one.trouble)
-        return [one.outputs[count] for one in there if count in one.outputs]
+        rivals = (rival for rival in self.everyone() if rival is not entry and not rival.trouble)
+        return [rival.outputs[count] for rival in rivals if count in rival.outputs]
 
     @property
     def level(self) -> int:
@@ -168,10 +168,12 @@ class Contest:
         mine, theirs = entry.outputs.get(self.level), self.own.outputs.get(self.level)
         if mine is None or theirs is None or companions(mine) == companions(theirs):
             return False
-        told = {name for name, _ in entry.ratings[self.level].grounds}
+        grounds = {name for name, _ in entry.ratings[self.level].grounds}
         is_grouped = any(len(row.sources) > 1 for output in (mine, theirs) for row in output.rows)
-        tells = POOLED in told or (WEIGHED in told and _group_keys(self.own.candidate.plan) <= mine.listing.keys())
-        return is_grouped and not tells and any(name in WEIGHTS for name in told)
+        tells = POOLED in grounds or (
+            WEIGHED in grounds and _group_keys(self.own.candidate.plan) <= mine.listing.keys()
+        )
+        return is_grouped and not tells and any(name in WEIGHTS for name in grounds)
 
     def best(self) -> Entry:
         """Return the best rated plan of those that beat the plan to beat; else that plan."""

@@ -48,30 +48,30 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
     if output is None:
         return {}
     texts = {id: folded(" ".join(map(shown, values.values()))) for id, values in output.inputs.items()}
-    found: dict[str, list[tuple[bool, int]]] = {}
+    answers: dict[str, list[tuple[bool, int]]] = {}
     for row in output.rows:
         for cell in row.cells:
             for leaf in leaves(cell.field, cell.value, {}):
                 if isinstance(leaf.value, str):
-                    told = folded(leaf.value)
-                    stands = any(told in texts[id] for id in row.sources)
-                    found.setdefault(_INDEX.sub("", leaf.path), []).append((stands, len(told.split())))
+                    answer = folded(leaf.value)
+                    stands = any(answer in texts[id] for id in row.sources)
+                    answers.setdefault(_INDEX.sub("", leaf.path), []).append((stands, len(answer.split())))
     return {
         path: AnswersSeen(
             verbatim=sum(stands for stands, _ in all) / len(all), words=sum(count for _, count in all) / len(all)
         )
-        for path, all in found.items()
+        for path, all in answers.items()
     }
 
 
 def seen_repeats(output: PlanOutput | None) -> Mapping[str, float]:
     """Say of each field that holds lists which share of their items only repeats one before."""
-    found: dict[str, list[Sequence[Any]]] = {}
+    lists_by_field: dict[str, list[Sequence[Any]]] = {}
     for row in output.rows if output else ():
         for cell in row.cells:
             if isinstance(cell.value, list | tuple) and cell.value:
-                found.setdefault(cell.field, []).append(cell.value)
-    return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in found.items()}
+                lists_by_field.setdefault(cell.field, []).append(cell.value)
+    return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in lists_by_field.items()}
 
 
 def identifiers(rows: Sequence[Row]) -> frozenset[str]:
@@ -178,16 +178,16 @@ class Evaluation:
 
     async def weigh(self, contest: Contest, count: int, budget: Budget) -> None:
         """Ask of each item that entries list on so many rows how likely it is; what was asked is kept."""
-        there = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
-        if any(entry.outputs[count].measured is not None for entry in there):
+        entries = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
+        if any(entry.outputs[count].measured is not None for entry in entries):
             return
-        if len(there) < 2 or not any(entry.outputs[count].listing for entry in there):
+        if len(entries) < 2 or not any(entry.outputs[count].listing for entry in entries):
             return
-        self.tell(f"weighing what {len(there)} plans list on {_rows(count)}", budget)
+        self.tell(f"weighing what {len(entries)} plans list on {_rows(count)}", budget)
         with self.spending("weighing"):
             async with budget.limit():
-                found = await self.rater.weigh([entry.outputs[count] for entry in there])
-        for entry, output in zip(there, found, strict=True):
+                weighed = await self.rater.weigh([entry.outputs[count] for entry in entries])
+        for entry, output in zip(entries, weighed, strict=True):
             entry.outputs[count] = output
 
     def rate(self, contest: Contest, count: int) -> None:
@@ -223,26 +223,26 @@ class Evaluation:
         into = (await self.rows_into(contest.own.candidate.plan, region, count, budget)).rows
         inputs = [row for row in into if row.id not in self.sample.book_rows]
         run = await self.runner.run(plan, region.step, region.stop(plan), self.sample.first(count), budget)
-        own = contest.own.outputs.get(count)
-        columns = _columns(own) if own is not None and entry is not contest.own else ()
+        baseline = contest.own.outputs.get(count)
+        columns = _columns(baseline) if baseline is not None and entry is not contest.own else ()
         seconds = self.speed.seconds(run.costs)
-        found = self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
-        return await self._measured(contest, found, run, count, budget)
+        output = self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+        return await self._measured(contest, output, run, count, budget)
 
     async def _measured(
-        self, contest: Contest, found: PlanOutput, run: SampledRun, count: int, budget: Budget
+        self, contest: Contest, output: PlanOutput, run: SampledRun, count: int, budget: Budget
     ) -> PlanOutput:
         """Let the user's own function look at what stands at the end of the pipeline; other parts it cannot know."""
-        region, own = contest.region, contest.own.candidate.plan
-        is_end = region.step == own.steps[-1].name and region.behind == 0 and contest.depth == 0
+        region, baseline = contest.region, contest.own.candidate.plan
+        is_end = region.step == baseline.steps[-1].name and region.behind == 0 and contest.depth == 0
         if self.measure is None or not is_end:
-            return found
+            return output
         drawn = [row for rows in self.sample.first(count).values() for row in rows]
         rows = [row.values for row in drawn if row.id not in self.sample.book_rows]
         async with budget.limit():
-            given = given_to(rows, [row.values for row in run.rows])
-            returned = await self.runner.measure(self.measure.program(seed=0), given)
-        return replace(found, measured=self.measure.value_of(returned))
+            inputs = given_to(rows, [row.values for row in run.rows])
+            returned = await self.runner.measure(self.measure.program(seed=0), inputs)
+        return replace(output, measured=self.measure.value_of(returned))
 
     async def matches(self, contest: Contest, place: Place, count: int, budget: Budget) -> Sequence[Mapping[str, Any]]:
         """Return what the plan to beat merges at a place, the values of each row; nothing where it joins nothing."""
@@ -281,8 +281,17 @@ class Evaluation:
 
     def tell_found(self, candidate: Candidate) -> None:
         """Tell of a plan that was made."""
-        one = candidate
-        self.emit(CandidateFound(one.id, one.parent or 0, one.directive, one.words, one.step, one.depth, one.by_model))
+        self.emit(
+            CandidateFound(
+                candidate.id,
+                candidate.parent or 0,
+                candidate.directive,
+                candidate.words,
+                candidate.step,
+                candidate.depth,
+                candidate.by_model,
+            )
+        )
 
     def drop(self, candidate: Candidate, reason: str) -> None:
         """Tell that a plan goes no further."""

@@ -23,13 +23,13 @@ LONG_TOKENS = 1500
 def promising(fitting: Sequence[Fitting], gains: Mapping[str, Sequence[float]]) -> list[Fitting]:
     """Sort directives by what they gained at other places of this build, then by what is expected of them."""
 
-    def expected(found: Fitting) -> tuple[float, float]:
-        directive, site = found
-        own = gains.get(directive.name, ())
+    def expected(fit: Fitting) -> tuple[float, float]:
+        directive, site = fit
+        gained = gains.get(directive.name, ())
         usual = directive.prior
         if may_overlook(site.nodes, site.facts):
             usual += directive.prior_of_long_texts
-        return (sum(own) / len(own) if own else 0.0, usual)
+        return (sum(gained) / len(gained) if gained else 0.0, usual)
 
     return sorted(fitting, key=expected, reverse=True)
 

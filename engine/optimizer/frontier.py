@@ -101,18 +101,18 @@ def choose(points: Sequence[Point], own: Point, policy: Policy) -> Choice:
             return _within(points, own, policy.minutes or 0.0)
 
 
-def _best(points: Sequence[Point], own: Point) -> Choice:
+def _best(points: Sequence[Point], user: Point) -> Choice:
     better = [point for point in points if point.beats]
     if not better:
-        return Choice(own.plan, why_none(points, own))
+        return Choice(user.plan, why_none(points, user))
     best = max(better, key=lambda p: (p.score, -p.seconds))
     quick = min((p for p in better if p.score > best.score - MARGIN), key=lambda p: p.seconds)
     is_faster = quick.seconds <= NOTABLY * best.seconds
     chosen, times = (quick, quick.seconds / best.seconds) if is_faster and best.seconds else (best, 1.0)
-    told = f"it did better than your own: rated {chosen.score:.2f}, yours {own.score:.2f}"
+    reason = f"it did better than your own: rated {chosen.score:.2f}, yours {user.score:.2f}"
     if chosen is best:
-        return Choice(best.plan, told)
-    return Choice(chosen.plan, f"{told}; it draws with the plan that is rated highest, in {times:.0%} of its time")
+        return Choice(best.plan, reason)
+    return Choice(chosen.plan, f"{reason}; it draws with the plan that is rated highest, in {times:.0%} of its time")
 
 
 def why_none(points: Sequence[Point], own: Point) -> str:
@@ -123,26 +123,28 @@ def why_none(points: Sequence[Point], own: Point) -> str:
     return UNDECIDED.format(best=best.score, own=own.score)
 
 
-def _fastest(points: Sequence[Point], own: Point) -> Choice:
-    as_good = [p for p in points if p.score >= own.score and p.seconds < own.seconds]
+def _fastest(points: Sequence[Point], user: Point) -> Choice:
+    as_good = [p for p in points if p.score >= user.score and p.seconds < user.seconds]
     if not as_good:
-        return Choice(own.plan, "no other plan that is as good is faster")
+        return Choice(user.plan, "no other plan that is as good is faster")
     best = min(as_good, key=lambda p: (p.seconds, -p.score))
-    times = own.seconds / best.seconds if best.seconds else float("inf")
-    told = f"{times:.1f} times as fast" if times < 1000 else "without asking a model"
-    return Choice(best.plan, f"it is as good as your own ({best.score:.2f}, yours {own.score:.2f}) and {told}")
+    times = user.seconds / best.seconds if best.seconds else float("inf")
+    speed = f"{times:.1f} times as fast" if times < 1000 else "without asking a model"
+    return Choice(best.plan, f"it is as good as your own ({best.score:.2f}, yours {user.score:.2f}) and {speed}")
 
 
-def _within(points: Sequence[Point], own: Point, minutes: float) -> Choice:
+def _within(points: Sequence[Point], user: Point, minutes: float) -> Choice:
     fitting = [point for point in points if point.seconds <= minutes * 60]
-    if own.seconds <= minutes * 60:
-        found = _best([point for point in fitting if point.plan != own.plan], own)
-        return Choice(found.plan, f"{found.reason} (all rows within {minutes:g} minutes)")
+    if user.seconds <= minutes * 60:
+        choice = _best([point for point in fitting if point.plan != user.plan], user)
+        return Choice(choice.plan, f"{choice.reason} (all rows within {minutes:g} minutes)")
     if not fitting:
-        fastest = min([own, *points], key=lambda p: p.seconds)
-        told = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
-        return Choice(fastest.plan, f"{told} minutes")
+        fastest = min([user, *points], key=lambda p: p.seconds)
+        reason = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
+        return Choice(fastest.plan, f"{reason} minutes")
     best = max(fitting, key=lambda p: (p.beats, p.score, -p.seconds))
-    worse = "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {own.score:.2f})"
-    needed = f"your own takes {own.seconds / 60:.0f} minutes"
+    worse = (
+        "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {user.score:.2f})"
+    )
+    needed = f"your own takes {user.seconds / 60:.0f} minutes"
     return Choice(best.plan, f"it is the best that reads all rows within {minutes:g} minutes{worse}; {needed}")

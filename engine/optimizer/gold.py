@@ -61,15 +61,15 @@ class Gold:
         known = {id: self.records[id] for id in output.inputs if id in self.records}
         fields = _comparable_fields(output, known)
         scored = [(record, _overlap(output, id, record, fields)) for id, record in known.items()] if fields else []
-        found = [one for _, one in scored if one is not None]
-        rows = sum(record.rows for record, one in scored if one is not None)
+        overlaps = [overlap for _, overlap in scored if overlap is not None]
+        rows = sum(record.rows for record, overlap in scored if overlap is not None)
         if rows < LEAST_ROWS:
             return None
         return GoldScore(
             rows=rows,
-            precision=sum(one.precision for one in found) / len(found),
-            recall=sum(one.recall for one in found) / len(found),
-            f1=sum(one.f1 for one in found) / len(found),
+            precision=sum(overlap.precision for overlap in overlaps) / len(overlaps),
+            recall=sum(overlap.recall for overlap in overlaps) / len(overlaps),
+            f1=sum(overlap.f1 for overlap in overlaps) / len(overlaps),
         )
 
 
@@ -83,11 +83,11 @@ def reviewed_gold(case: Case, run_id: str, sample: Mapping[DocumentId, RowId]) -
     rows: dict[RowId, list[GoldRow]] = {}
     incomplete: set[RowId] = set()
     for delivered in case.result_rows.read(run_id):
-        found = judged.get(delivered.id)
+        gold_row = judged.get(delivered.id)
         for source in (sample[DocumentId(name)] for name in delivered.documents if name in sample):
-            if found is not None:
-                rows.setdefault(source, []).append(found)
-            if found is None or not columns <= set(found.judged):
+            if gold_row is not None:
+                rows.setdefault(source, []).append(gold_row)
+            if gold_row is None or not columns <= set(gold_row.judged):
                 incomplete.add(source)
     return Gold({source: _record(known, source not in incomplete) for source, known in rows.items()})
 
@@ -120,15 +120,15 @@ NO_FIELD = ("",)
 
 def _overlap(output: PlanOutput, source: RowId, record: GoldRecord, fields: frozenset[str]) -> Overlap | None:
     """Compare what a plan made of a sample row with what is known; None where nothing is known of these fields."""
-    found = _of_fields(output_values(output.rows_of(source)), fields)
+    answers = _of_fields(output_values(output.rows_of(source)), fields)
     wanted = _of_fields(values_by_field(dict(row) for row in record.wanted), fields)
-    both = overlap_by_field(found, wanted)
+    both = overlap_by_field(answers, wanted)
     if record.is_complete:
         return _nothing_is_right(both)
     unwanted = _of_fields(values_by_field(dict(row) for row in record.unwanted), fields)
     if not wanted and not unwanted:
         return None
-    wrong = overlap_by_field(found, _without(unwanted, wanted)).right
+    wrong = overlap_by_field(answers, _without(unwanted, wanted)).right
     return Overlap(both.right, both.right + wrong, both.wanted)
 
 

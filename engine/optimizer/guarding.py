@@ -68,40 +68,40 @@ async def guards(evaluation: Evaluation, plan: Plan, count: int, budget: Budget)
     The outputs of the plan on the first `count` rows of the sample are there already. Where the time runs out, those
     found until then are returned.
     """
-    found: list[Guard] = []
+    placed: list[Guard] = []
     try:
         for name in [step.name for step in plan.steps]:
             index = 0
             while index < len(step_of(plan, name).operators):
                 if (guard := await _guard(evaluation, plan, Place(name, index), count, budget)) is not None:
-                    found.append(guard)
+                    placed.append(guard)
                     plan = guard.plan
                 index += 1
     except OutOfTime:
         pass  # a plan is no worse for a guard that was not found
-    return found
+    return placed
 
 
 async def _guard(evaluation: Evaluation, plan: Plan, place: Place, count: int, budget: Budget) -> Guard | None:
     """Find the identifiers that an operator lists and copies, and look them up behind it."""
-    one = LocatedItems()
-    site = one.matches(plan, place, evaluation.facts)
+    directive = LocatedItems()
+    site = directive.matches(plan, place, evaluation.facts)
     if isinstance(site, Blocked):
         return None
     rows = await _rows(evaluation, plan, place, count, budget)
     site = replace(site, facts=evaluation.facts_about(rows))
-    usual = one.default_params(site)
-    paths = [path for path in one.paths(site) if _are_identifiers(_values(rows, path))]
+    usual = directive.default_params(site)
+    paths = [path for path in directive.paths(site) if _are_identifiers(_values(rows, path))]
     copied: list[str] = []
     for path in paths:
-        after = one.apply(site, LocatedParams(source=usual.source, paths=(path,)))
+        after = directive.apply(site, LocatedParams(source=usual.source, paths=(path,)))
         kept = await _rows(evaluation, after, Place(place.step, place.index + 1), count, budget)
         if len(kept) == len(rows) and len(_values(kept, path)) >= FOUND_SHARE * len(_values(rows, path)):
             copied.append(path)
     if not copied:
         return None
     params = LocatedParams(source=usual.source, paths=tuple(copied))
-    after = one.apply(site, params)
+    after = directive.apply(site, params)
     kept = await _rows(evaluation, after, Place(place.step, place.index + 1), count, budget)
     listed, left = (sum(len(_values(all, path)) for path in _one_of_each_list(copied)) for all in (rows, kept))
     return Guard(after, place.step, params, listed, listed - left)

@@ -60,19 +60,19 @@ class GenerationAgent:
         agent = Agent(self.model, "generation agent", self.seed)
         rounds = _Rounds(agent, directive, site, draft, examples)
         head = rounds.head()
-        told, history = rounds.told(), list[Turn]()
+        message, history = rounds.told(), list[Turn]()
         complaints: list[tuple[str, ...]] = []
         for number in range(1, ROUNDS + 1):
-            asked = rounds.question(head, told, tuple(history), number)
+            asked = rounds.question(head, message, tuple(history), number)
             reply = await rounds.reply(asked)
-            params, found = rounds.read(reply) if isinstance(reply, Reply) else (None, reply)
+            params, problems = rounds.read(reply) if isinstance(reply, Reply) else (None, reply)
             if params is not None:
                 return Proposal(params=params, by_model=True, complaints=tuple(complaints))
-            complaints.append(found)
+            complaints.append(problems)
             if isinstance(reply, Reply):
-                history.append(Turn(reply.text, rounds.again(found)))
+                history.append(Turn(reply.text, rounds.again(problems)))
             else:
-                told = rounds.told(found)
+                message = rounds.told(problems)
         return Proposal(params=draft, by_model=False, complaints=tuple(complaints))
 
 
@@ -154,16 +154,16 @@ class _Rounds:
             params = self.directive.read_params(reply.value)
         except PipelineError as error:
             return None, (f"{error} {error.advice}".strip(),)
-        found = self.directive.check_params(self.site, params)
-        found = found or self._copied(params)
-        return (None, tuple(found)) if found else (params, ())
+        problems = self.directive.check_params(self.site, params)
+        problems = problems or self._copied(params)
+        return (None, tuple(problems)) if problems else (params, ())
 
     def _copied(self, params: Params) -> list[str]:
         """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
         records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
-        given = operators_yaml(self.site.nodes)
+        operators = operators_yaml(self.site.nodes)
         asked = self.directive.prompts(self.site, params)
-        return copied_from(records, [prompt.text for prompt in asked], given)
+        return copied_from(records, [prompt.text for prompt in asked], operators)
 
     @property
     def _drafted(self) -> str:

@@ -70,9 +70,9 @@ def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), 
     """
     sources = {row.id: _Source(row) for row in observed.inputs}
     made_from = {row.id: _sources_of(row, observed.ancestors, sources) for row in observed.rows}
-    own = columns or _own_columns(plan, observed.rows, made_from, sources)
+    fields = columns or _own_columns(plan, observed.rows, made_from, sources)
     looking = _Looking(_choices(plan) | _choices(task or plan), _quoting_fields(task or plan))
-    rows = tuple(_output_row(row, own, made_from[row.id], sources, looking) for row in observed.rows)
+    rows = tuple(_output_row(row, fields, made_from[row.id], sources, looking) for row in observed.rows)
     return PlanOutput(
         plan=plan,
         inputs={row.id: thaw(row.values) for row in observed.inputs},
@@ -106,12 +106,12 @@ class _Source:
 
     def supports(self, text: str) -> bool:
         """Say whether a text told in other words is about what stands here: its numbers, and most of its words."""
-        there = self.index.lines_of_word
-        told = words(plain(text))
-        numbers = [word for word in told if any(c.isdigit() for c in word)]
-        long = [word for word in told if len(word) > 3]
-        found = sum(word in there for word in long)
-        return all(word in there for word in numbers) and found >= LEAST_SUPPORT * len(long)
+        source_words = self.index.lines_of_word
+        text_words = words(plain(text))
+        numbers = [word for word in text_words if any(c.isdigit() for c in word)]
+        long = [word for word in text_words if len(word) > 3]
+        hits = sum(word in source_words for word in long)
+        return all(word in source_words for word in numbers) and hits >= LEAST_SUPPORT * len(long)
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class _Looking:
         for leaf in leaves(field, value, row):
             if isinstance(leaf.value, bool) or (isinstance(leaf.value, str) and _folded(leaf.value) in self.choices):
                 continue
-            found = next(_found(leaf.value, sources), None)
+            place = next(_found(leaf.value, sources), None)
             if isinstance(leaf.value, str):
-                located.append(found is not None or _is_supported(leaf.value, sources))
+                located.append(place is not None or _is_supported(leaf.value, sources))
                 if field in self.quoting:
-                    verbatim.append(found is not None and found.method in ("exact", "normalised"))
-            elif found is not None:
+                    verbatim.append(place is not None and place.method in ("exact", "normalised"))
+            elif place is not None:
                 located.append(True)  # a number that is nowhere may have been computed
         return OutputCell(field=field, value=thaw(value), located=_share(located), verbatim=_share(verbatim))
 
@@ -146,15 +146,15 @@ def _is_supported(text: str, sources: Sequence[_Source]) -> bool:
     return len(text.split()) > LONG_WORDS and any(source.supports(text) for source in sources)
 
 
-def _share(found: Sequence[bool]) -> float | None:
-    return sum(found) / len(found) if found else None
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None
 
 
 def _output_row(
     row: Row, columns: Sequence[str], made_from: Sequence[RowId], sources: Mapping[RowId, _Source], looking: _Looking
 ) -> OutputRow:
-    there = [sources[id] for id in made_from]
-    cells = [looking.cell(name, row.values[name], row.values, there) for name in columns if name in row.values]
+    row_sources = [sources[id] for id in made_from]
+    cells = [looking.cell(name, row.values[name], row.values, row_sources) for name in columns if name in row.values]
     return OutputRow(id=row.id, cells=tuple(cells), sources=tuple(made_from))
 
 
@@ -162,7 +162,7 @@ def _sources_of(
     row: Row, ancestors: Callable[[Row], Sequence[Row]], sources: Mapping[RowId, _Source]
 ) -> tuple[RowId, ...]:
     """Return the sample rows that a row was made from, in the order of the sample."""
-    behind = {row.id, *(one.id for one in ancestors(row))}
+    behind = {row.id, *(ancestor.id for ancestor in ancestors(row))}
     return tuple(id for id in sources if id in behind)
 
 
@@ -172,8 +172,8 @@ def _own_columns(
     """Return the columns of the results in which some row says something that its sample rows did not."""
 
     def is_given(name: str, row: Row) -> bool:
-        given = (sources[id].row.values for id in made_from[row.id])
-        return name not in row.values or any(name in values and values[name] == row.values[name] for values in given)
+        inputs = (sources[id].row.values for id in made_from[row.id])
+        return name not in row.values or any(name in values and values[name] == row.values[name] for values in inputs)
 
     columns = result_columns(plan, rows)
     return [name for name in columns if not all(is_given(name, row) for row in rows)]
@@ -214,22 +214,22 @@ def _optional(plan: Plan) -> frozenset[str]:
 
 def _counts(plan: Plan) -> dict[str, int]:
     """Return how many items each list is to have: the most that it may, where the prompt asks for that number."""
-    found = {}
+    counts = {}
     for node, schema in _schemas(plan):
         asked = " ".join(task_of(prompt) for _, prompt in parts_of(node, Template)).casefold()
         for field in schema.fields:
             most = field.type.most if isinstance(field.type, ListOf) else None
             if most is not None and most > 1 and _asks_for(most, asked):
-                found[field.name] = most
-    return found
+                counts[field.name] = most
+    return counts
 
 
 def _asks_for(count: int, prompt: str) -> bool:
     """Say whether a prompt asks for so many, and not for so many at most."""
-    told = [str(count), *([_NUMBERS[count]] if count < len(_NUMBERS) else [])]
+    spellings = [str(count), *([_NUMBERS[count]] if count < len(_NUMBERS) else [])]
     return any(
-        not _AT_MOST.search(prompt[: found.start()]) and not _OR_FEWER.match(prompt[found.end() :])
-        for found in re.finditer(rf"(?<![\w.,-])(?:{'|'.join(told)})(?![\w-]|[.,]\d)", prompt)
+        not _AT_MOST.search(prompt[: match.start()]) and not _OR_FEWER.match(prompt[match.end() :])
+        for match in re.finditer(rf"(?<![\w.,-])(?:{'|'.join(spellings)})(?![\w-]|[.,]\d)", prompt)
     )
 
 
@@ -243,14 +243,14 @@ def _choices(plan: Plan) -> frozenset[str]:
 
 def _quoting_fields(plan: Plan) -> frozenset[str]:
     """Return the fields of which the user asks for the words of the text: by type, description or prompt."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node, schema in _schemas(plan):
         prompts = [task_of(prompt) for _, prompt in parts_of(node, Template)]
         asked = any(_ASKS_FOR_QUOTES.search(prompt) for prompt in prompts)
         for field in schema.fields:
             if asked or any(True for _ in quotes_in(field.type)) or _ASKS_FOR_QUOTES.search(field.description):
-                found.add(field.name)
-    return frozenset(found)
+                names.add(field.name)
+    return frozenset(names)
 
 
 def _folded(text: str) -> str:

@@ -99,7 +99,7 @@ class PlanOutput:
         """
         if not isinstance(value, str) or source not in self.inputs:
             return False
-        told = folded(value)
-        if len(told.split()) < ECHO_WORDS or told not in self.asked:
+        answer = folded(value)
+        if len(answer.split()) < ECHO_WORDS or answer not in self.asked:
             return False
-        return not any(told in folded(str(text)) for text in self.inputs[source].values())
+        return not any(answer in folded(str(text)) for text in self.inputs[source].values())

@@ -68,20 +68,20 @@ def pooled(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     if any(len(row.sources) > 1 for output in outputs for row in output.rows):
         return _pooled_groups(outputs)
     readings = [reading_of(output.plan) for output in outputs]
-    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    agreements: list[dict[RowId, float]] = [{} for _ in outputs]
     if len(set(readings)) < FEWEST_READINGS:
-        return found
+        return agreements
     for id in dict.fromkeys(id for output in outputs for id in output.inputs):
-        there = [number for number, output in enumerate(outputs) if id in output.inputs]
-        if len({readings[number] for number in there}) < FEWEST_READINGS:
+        readers = [number for number, output in enumerate(outputs) if id in output.inputs]
+        if len({readings[number] for number in readers}) < FEWEST_READINGS:
             continue
-        told = told_by([(number, readings[number], list(units_of(outputs[number], id))) for number in there])
-        likely = _likely(told)
-        for number in there if likely else ():
-            own = sum(number in one.plans for one in told)
-            right = sum(number in one.plans for one in likely)
-            found[number][id] = 2 * right / (own + len(likely))
-    return found
+        claims = told_by([(number, readings[number], list(units_of(outputs[number], id))) for number in readers])
+        likely = _likely(claims)
+        for number in readers if likely else ():
+            claimed = sum(number in claim.plans for claim in claims)
+            right = sum(number in claim.plans for claim in likely)
+            agreements[number][id] = 2 * right / (claimed + len(likely))
+    return agreements
 
 
 def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
@@ -91,25 +91,25 @@ def _pooled_groups(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
     for grouping in groupings:
         if grouping not in distinct:
             distinct.append(grouping)
-    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    agreements: list[dict[RowId, float]] = [{} for _ in outputs]
     if len(distinct) < FEWEST_READINGS:
-        return found
+        return agreements
     for id in dict.fromkeys(id for output in outputs for id in output.inputs):
         voices = Counter(other for grouping in distinct for other in grouping.get(id, ()))
         likely = {other for other, count in voices.items() if count >= FEWEST_VOICES}
         for number, grouping in enumerate(groupings if likely else ()):
-            own = grouping.get(id, frozenset())
-            found[number][id] = 2 * len(own & likely) / (len(own) + len(likely))
-    return found
+            group = grouping.get(id, frozenset())
+            agreements[number][id] = 2 * len(group & likely) / (len(group) + len(likely))
+    return agreements
 
 
 def companions(output: PlanOutput) -> dict[RowId, frozenset[RowId]]:
     """Return the sample rows that are in one output row with each, itself among them."""
-    found: dict[RowId, set[RowId]] = {}
+    groups: dict[RowId, set[RowId]] = {}
     for row in output.rows:
         for id in row.sources:
-            found.setdefault(id, set()).update(row.sources)
-    return {id: frozenset(others) for id, others in found.items()}
+            groups.setdefault(id, set()).update(row.sources)
+    return {id: frozenset(others) for id, others in groups.items()}
 
 
 def reading_of(plan: Plan) -> str:
@@ -131,11 +131,11 @@ def units_of(output: PlanOutput, id: RowId) -> Iterator[Unit]:
         for cell in row.cells:
             items = cell.value if isinstance(cell.value, list | tuple) else [cell.value]
             for item in items:
-                there = _leaves_of(item)
-                if there:
+                item_leaves = _leaves_of(item)
+                if item_leaves:
                     is_listed = isinstance(cell.value, list | tuple) or len(rows) > 1
-                    is_echo = any(output.repeats_prompt(value, id) for value in there.values())
-                    yield Unit(cell.field, there, is_listed, is_echo)
+                    is_echo = any(output.repeats_prompt(value, id) for value in item_leaves.values())
+                    yield Unit(cell.field, item_leaves, is_listed, is_echo)
 
 
 def _leaves_of(item: Any) -> dict[str, Leaf]:
@@ -144,25 +144,25 @@ def _leaves_of(item: Any) -> dict[str, Leaf]:
 
 def told_by(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[Told]:
     """Put together what plans say alike, each thing once."""
-    told: list[Told] = []
+    claims: list[Told] = []
     for number, reading, units in plans:
         for unit in units:
-            one = max(told, key=lambda other: _alike(other.unit, unit), default=None)
-            if one is None or _alike(one.unit, unit) <= SAME:
-                one = Told(unit)
-                told.append(one)
-            one.readings.add(reading)
-            one.plans.add(number)
-    return told
+            claim = max(claims, key=lambda other: _alike(other.unit, unit), default=None)
+            if claim is None or _alike(claim.unit, unit) <= SAME:
+                claim = Told(unit)
+                claims.append(claim)
+            claim.readings.add(reading)
+            claim.plans.add(number)
+    return claims
 
 
-def _likely(told: Sequence[Told]) -> list[Told]:
+def _likely(claims: Sequence[Told]) -> list[Told]:
     """Return the things that enough readings say, echoes apart; of a single value only what most of them say."""
-    several = [one for one in told if len(one.readings) >= FEWEST_VOICES and not one.unit.is_echo]
+    several = [claim for claim in claims if len(claim.readings) >= FEWEST_VOICES and not claim.unit.is_echo]
     most: dict[str, int] = {}
-    for one in told:
-        most[one.unit.field] = max(most.get(one.unit.field, 0), len(one.readings))
-    return [one for one in several if one.unit.is_listed or len(one.readings) == most[one.unit.field]]
+    for claim in claims:
+        most[claim.unit.field] = max(most.get(claim.unit.field, 0), len(claim.readings))
+    return [claim for claim in several if claim.unit.is_listed or len(claim.readings) == most[claim.unit.field]]
 
 
 def _alike(left: Unit, right: Unit) -> float:
@@ -175,9 +175,9 @@ def _alike(left: Unit, right: Unit) -> float:
     paths = left.leaves.keys() | right.leaves.keys()
     total = 0.0
     for path in sorted(left.leaves.keys() & right.leaves.keys(), key=lambda path: len(str(left.leaves[path]))):
-        one, other = left.leaves[path], right.leaves[path]
-        same = _likeness(one, other)
-        if not same and _is_short(one) and _is_short(other):
+        left_leaf, right_leaf = left.leaves[path], right.leaves[path]
+        same = _likeness(left_leaf, right_leaf)
+        if not same and _is_short(left_leaf) and _is_short(right_leaf):
             return 0.0
         total += same
     return total / len(paths)

@@ -63,8 +63,8 @@ class Rater:
             return _gold_rating(score)
         lost = lost_inputs(output)
         agreed = _agreement([output, *others])[0]
-        told = (_seen(output, id, agreed) for id in output.inputs if id not in lost)
-        known = [share for share in told if share is not None]
+        shares = (_seen(output, id, agreed) for id in output.inputs if id not in lost)
+        known = [share for share in shares if share is not None]
         mean = sum(known) / len(known) if known else 0.0
         agreement = WEIGHED if weighed([output, *others])[0] else POOLED
         grounds = tuple(_grounds(output, agreed, agreement))
@@ -74,8 +74,8 @@ class Rater:
         """Ask of each item that the outputs list whether it belongs there; where gold tells, nobody is asked."""
         if any(self.gold.score(output) is not None for output in outputs):
             return outputs
-        found = await item_odds(Agent(self.model, "weighing", self.seed), outputs)
-        return [replace(output, odds=found) for output in outputs]
+        odds = await item_odds(Agent(self.model, "weighing", self.seed), outputs)
+        return [replace(output, odds=odds) for output in outputs]
 
 
 def _agreement(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
@@ -100,10 +100,10 @@ def _seen(output: PlanOutput, source: RowId, agreed: Mapping[RowId, float]) -> f
     rows = output.rows_of(source)
     if both is not None and output.odds.get(source):  # they say of an empty list, too, how good it is
         rows = tuple(replace(row, cells=tuple(c for c in row.cells if not _is_empty_list(output, c))) for row in rows)
-    own = joined_signals(signals(rows, output.counts, output.optional))
-    if own is None or both is None:
-        return own if both is None else both
-    return POOLED_WEIGHT * both + (1 - POOLED_WEIGHT) * own
+    signal_mean = joined_signals(signals(rows, output.counts, output.optional))
+    if signal_mean is None or both is None:
+        return signal_mean if both is None else both
+    return POOLED_WEIGHT * both + (1 - POOLED_WEIGHT) * signal_mean
 
 
 def _is_empty_list(output: PlanOutput, cell: OutputCell) -> bool:
@@ -159,28 +159,28 @@ async def item_odds(agent: Agent, outputs: Sequence[PlanOutput]) -> Mapping[RowI
         return log_odds_of(await agent.ask(question), BELONGS, YES_NO)
 
     answers = await attempt_all(items, ask, lambda done, total: None)
-    found: dict[RowId, dict[str, float]] = {}
+    odds: dict[RowId, dict[str, float]] = {}
     for item, answer in zip(items, answers, strict=True):
         if not isinstance(answer, NoAnswer):
-            found.setdefault(item.source, {})[item.key] = answer
-    return found
+            odds.setdefault(item.source, {})[item.key] = answer
+    return odds
 
 
 def _items(agent: Agent, outputs: Sequence[PlanOutput]) -> list[_Item]:
     """Return the questions: of each row the items of all outputs, in an order that no output decides."""
     rows = dict.fromkeys(id for output in outputs for id in output.inputs)
-    found: list[_Item] = []
+    questions: list[_Item] = []
     for id in list(rows)[:MOST_WEIGHED]:
-        there = [output for output in outputs if id in output.inputs]
-        items = {key: item for output in there for key, item in items_of(output, id).items()}
-        head = _whole_record(agent, there[0], id)
+        readers = [output for output in outputs if id in output.inputs]
+        items = {key: item for output in readers for key, item in items_of(output, id).items()}
+        head = _whole_record(agent, readers[0], id)
         if head is None:
             continue
         for key in sorted(items, key=digest_of)[:MOST_ITEMS]:
             field, text = items[key]
-            task = agent_prompt("asked", task=there[0].listing[field])
-            found.append(_Item(id, key, _own_prompt(there[0], field, id) or head + as_head(task), text))
-    return found
+            task = agent_prompt("asked", task=readers[0].listing[field])
+            questions.append(_Item(id, key, _own_prompt(readers[0], field, id) or head + as_head(task), text))
+    return questions
 
 
 def _whole_record(agent: Agent, output: PlanOutput, source: RowId) -> str | None:

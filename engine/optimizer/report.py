@@ -74,7 +74,7 @@ CHART_WIDTH, CHART_HEIGHT, CHART_MARGIN = 560.0, 240.0, 40.0
 def report_body(result: BuildResult, given: Loaded, folder: Path) -> dict[str, Any]:
     """Return the report as a JSON object; `given` is the user's pipeline, `folder` where the plans' files would lie."""
     search, options = result.search, result.options
-    written = {one.id: as_file(one.plan, given, folder) for one in search.candidates.values()}
+    written = {candidate.id: as_file(candidate.plan, given, folder) for candidate in search.candidates.values()}
     return {
         "pipeline": given.positions.file,
         "status": result.status,
@@ -192,11 +192,11 @@ def _point(point: Point, result: BuildResult) -> dict[str, Any]:
 
 def _children(body: Mapping[str, Any]) -> dict[int | None, list[dict[str, Any]]]:
     """Group the plans by the plan that they were made from; the user's own is the child of none."""
-    found: dict[int | None, list[dict[str, Any]]] = {plan["id"]: [] for plan in body["plans"]}
-    found[None] = []
+    children: dict[int | None, list[dict[str, Any]]] = {plan["id"]: [] for plan in body["plans"]}
+    children[None] = []
     for plan in body["plans"]:
-        found[plan["parent"]].append(plan)
-    return found
+        children[plan["parent"]].append(plan)
+    return children
 
 
 def _chart(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,12 +236,12 @@ def outputs_body(contest: Contest) -> dict[str, Any]:
     `rows` that were made of it and the reason why it was `rejected` ("" where it was not).
     """
     level = contest.level
-    found = [(entry, entry.outputs[level]) for entry in contest.everyone() if level in entry.outputs]
-    documents = found[0][1].inputs if found else {}
+    outputs = [(entry, entry.outputs[level]) for entry in contest.everyone() if level in entry.outputs]
+    documents = outputs[0][1].inputs if outputs else {}
     return {
         "rows": level,
         "documents": [{"id": id, "name": _name(values)} for id, values in documents.items()],
-        "plans": {str(entry.candidate.id): _of_plan(entry, output) for entry, output in found},
+        "plans": {str(entry.candidate.id): _of_plan(entry, output) for entry, output in outputs},
     }
 
 

@@ -146,22 +146,22 @@ class SampleRunner:
     async def run(self, plan: Plan, step: str, stop: int, given: Given, budget: Budget) -> SampledRun:
         """Run the first `stop` operators of a step, and the steps it needs. Raises what a run raises, or OutOfTime."""
         retrieval = Retrieval(plan, self._case, self._emit)
-        one = _PlanRun(self, plan, retrieval, budget)
+        plan_run = _PlanRun(self, plan, retrieval, budget)
         began = self._clock()
         try:
-            rows = await one.rows_of(step, stop, given)
+            rows = await plan_run.rows_of(step, stop, given)
         finally:
             await retrieval.close()
-        self._speed.timed(one.made, self._clock() - began)
-        every = {row.id: row for rows in given.values() for row in rows} | one.every
+        self._speed.timed(plan_run.made, self._clock() - began)
+        every = {row.id: row for rows in given.values() for row in rows} | plan_run.every
         return SampledRun(
             plan=plan,
             rows=tuple(rows),
             every=every,
-            failed=tuple(one.failed),
-            rejected=one.rejected,
-            costs=one.costs_alone(),
-            flow=one.flow,
+            failed=tuple(plan_run.failed),
+            rejected=plan_run.rejected,
+            costs=plan_run.costs_alone(),
+            flow=plan_run.flow,
         )
 
     async def measure(self, program: Program, given: Any) -> Any:
@@ -195,9 +195,9 @@ class SampleRunner:
 
     async def weights_of(self, plan: Plan, node: Node) -> list[str]:
         """Identify the models that an operator may ask, and how their replies are laid out."""
-        own = await self.backend_of(plan, node)
+        main_model = await self.backend_of(plan, node)
         others = [await self._pool.model(name) for name in node.other_models]
-        return [f"{backend.digest} {backend.layout}" for backend in (own, *others) if backend is not None]
+        return [f"{backend.digest} {backend.layout}" for backend in (main_model, *others) if backend is not None]
 
     def find(self, key: str, rows: Sequence[Row]) -> Made | None:
         """Return what is known of an output, in this build or from the case."""
@@ -286,17 +286,17 @@ class _PlanRun:
         made = await all_or_none([self._made(node, group) for group in groups if group])
         return self._taken(node, rows, *made)
 
-    def _taken(self, node: Node, given: Sequence[Row], *made: Made) -> Sequence[Row]:
+    def _taken(self, node: Node, inputs: Sequence[Row], *made: Made) -> Sequence[Row]:
         """Take the outcomes of an operator into the account of the plan."""
         model = node.model or self._plan.default_model
-        rows = [row for one in made for row in one.outcome.rows]
-        for one in made:
-            self.costs[model] = self.costs.get(model, Cost()).plus(one.cost)
-            self._blocks.setdefault(model, {}).update(one.blocks)
-            self.rejected.update((item.row.id, item.reason) for item in one.outcome.rejected)
-            self.failed += [item.error for item in one.outcome.failed]
+        rows = [row for output in made for row in output.outcome.rows]
+        for output in made:
+            self.costs[model] = self.costs.get(model, Cost()).plus(output.cost)
+            self._blocks.setdefault(model, {}).update(output.blocks)
+            self.rejected.update((item.row.id, item.reason) for item in output.outcome.rejected)
+            self.failed += [item.error for item in output.outcome.failed]
         self.every.update((row.id, row) for row in rows)
-        self.flow[node.name] = (len(given), len(rows))
+        self.flow[node.name] = (len(inputs), len(rows))
         return rows
 
     async def _made(self, node: Node, rows: Sequence[Row], *, sides: Sequence[Sequence[Row]] = ()) -> Made:
@@ -358,10 +358,10 @@ def _needed(plan: Plan, name: str) -> list[Step]:
     by_name = {step.name: step for step in plan.steps}
     wanted, left = set(), [name]
     while left:
-        one = left.pop()
-        if one in by_name and one not in wanted:
-            wanted.add(one)
-            left += plan.sources_of(by_name[one])
+        source = left.pop()
+        if source in by_name and source not in wanted:
+            wanted.add(source)
+            left += plan.sources_of(by_name[source])
     return [step for step in plan.steps if step.name in wanted]
 
 

@@ -100,7 +100,11 @@ def related(rows: Sequence[Row], documents: Sequence[Row]) -> list[Row]:
     Of terms that are drawn by chance none would belong to any of a few documents.
     """
     texts = [words(" ".join(_texts(row))).members for row in documents]
-    near = [row for row in rows if (own := words(" ".join(_texts(row))).members) and any(own <= text for text in texts)]
+    near = [
+        row
+        for row in rows
+        if (row_words := words(" ".join(_texts(row))).members) and any(row_words <= text for text in texts)
+    ]
     taken = {row.id for row in near}
     far = [row for row in rows if row.id not in taken]
     return [row for pair in zip_longest(near, far) for row in pair if row is not None]
@@ -119,10 +123,10 @@ def rungs(count: int) -> tuple[int, ...]:
 
     Successive halving (Jamieson and Talwalkar 2016): all plans on the fewest rows, half of them on twice as many.
     """
-    found = [max(count, 1)]
-    while len(found) < MOST_RUNGS and (half := math.ceil(found[0] / 2)) >= LEAST_ROWS:
-        found.insert(0, half)
-    return tuple(found)
+    counts = [max(count, 1)]
+    while len(counts) < MOST_RUNGS and (half := math.ceil(counts[0] / 2)) >= LEAST_ROWS:
+        counts.insert(0, half)
+    return tuple(counts)
 
 
 def enlarged(count: int, selectivity: float) -> int:
@@ -165,9 +169,11 @@ class Sample:
             short = sorted(order[known:count], key=lambda row: row_characters(row.values))
             return (*order[:known], *short, *order[max(known, count) :])
 
-        found = {name: tuple(rows) if name in books else of(rows) for name, rows in datasets.items()}
-        near = {name: tuple(related(found[name], found[long][: max(count, 1)])) for name, long in terms.items()}
-        return cls({**found, **near}, frozenset(books))
+        drawn_rows = {name: tuple(rows) if name in books else of(rows) for name, rows in datasets.items()}
+        near = {
+            name: tuple(related(drawn_rows[name], drawn_rows[long][: max(count, 1)])) for name, long in terms.items()
+        }
+        return cls({**drawn_rows, **near}, frozenset(books))
 
     @cached_property
     def book_rows(self) -> frozenset[RowId]:

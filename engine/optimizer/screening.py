@@ -59,13 +59,13 @@ class Screening:
         left = list(trials)
         try:
             while left and screening.left:
-                (one, site), params = left.pop(0)
-                words = sum(len(prompt.text) for prompt in one.prompts(site, params))
-                is_given = one.is_complete(site, params)
+                (directive, site), params = left.pop(0)
+                words = sum(len(prompt.text) for prompt in directive.prompts(site, params))
+                is_given = directive.is_complete(site, params)
                 proposal = Proposal(params=params, by_model=False) if is_given else None
-                entry = await self._tried(contest, contest.own, (one, site), proposal, rows, count, screening)
+                entry = await self._tried(contest, contest.own, (directive, site), proposal, rows, count, screening)
                 if entry is not None and 0 < words <= MOST_REWRITTEN:
-                    drafted[entry.candidate.id] = (one, site)
+                    drafted[entry.candidate.id] = (directive, site)
             await self.evaluation.weigh(contest, count, screening)
         except OutOfTime:
             budget.check()  # only the share is spent
@@ -73,7 +73,7 @@ class Screening:
         crossing = budget.share(budget.left * CROSSING_SHARE)
         try:
             await self._cross(contest, rows, count, crossing)
-            for entry in [one for one in contest.ranked(count) if one.candidate.id in drafted][:MOST_REWORDED]:
+            for entry in [rated for rated in contest.ranked(count) if rated.candidate.id in drafted][:MOST_REWORDED]:
                 await self._tried(contest, contest.own, drafted[entry.candidate.id], None, rows, count, crossing)
             await self.evaluation.weigh(contest, count, crossing)
         except OutOfTime:
@@ -83,24 +83,26 @@ class Screening:
     async def _cross(self, contest: Contest, rows: Sequence[Row], count: int, budget: Budget) -> None:
         """Put the best two rewrites together, one on top of the other, where it can be done in some order."""
         self.evaluation.rate(contest, count)
-        own = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
-        better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > own]
+        baseline = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
+        better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > baseline]
         best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
         for base, other in permutations(best[:MOST_CROSSED], 2):
             plan = base.candidate.plan
             facts = self.evaluation.facts_about(rows, base.outputs[count], contest.matches)
-            there = [found for place in contest.region.places(plan) for found in self.matching(plan, place, facts)]
-            for one, site in there:
-                if one.name == other.candidate.directive:
-                    proposal = Proposal(params=one.variants(site)[0], by_model=False)
-                    if await self._tried(contest, base, (one, site), proposal, rows, count, budget):
+            fittings = [
+                fitting for place in contest.region.places(plan) for fitting in self.matching(plan, place, facts)
+            ]
+            for directive, site in fittings:
+                if directive.name == other.candidate.directive:
+                    proposal = Proposal(params=directive.variants(site)[0], by_model=False)
+                    if await self._tried(contest, base, (directive, site), proposal, rows, count, budget):
                         return
 
     async def _tried(  # noqa: PLR0913, PLR0917 - what a rewrite is tried with
         self,
         contest: Contest,
         base: Entry,
-        found: Fitting,
+        fitting: Fitting,
         proposal: Proposal | None,
         rows: Sequence[Row],
         count: int,
@@ -108,8 +110,8 @@ class Screening:
     ) -> Entry | None:
         """Rewrite a plan, by the model's parameters where there are no others, and run what comes of it."""
         budget.check()
-        self.evaluation.tell(f"trying {found[0].name}", budget)
-        made = await self._made(contest, base.candidate, found, proposal, rows, budget)
+        self.evaluation.tell(f"trying {fitting[0].name}", budget)
+        made = await self._made(contest, base.candidate, fitting, proposal, rows, budget)
         if made is None:
             return None
         entry = Entry(made)
@@ -120,23 +122,23 @@ class Screening:
     async def _made(  # noqa: PLR0913, PLR0917 - what a rewrite is made of
         self,
         contest: Contest,
-        own: Candidate,
-        found: Fitting,
+        base: Candidate,
+        fitting: Fitting,
         proposal: Proposal | None,
         rows: Sequence[Row],
         budget: Budget,
     ) -> Candidate | None:
         """Let a directive rewrite a plan; None where no sound plan comes of it (the reason is told), or a known one."""
-        one, site = found
-        after, words = own.plan, ""
+        directive, site = fitting
+        after, words = base.plan, ""
         try:
             if proposal is None:
                 examples = examples_of(rows, EXAMPLES)
                 with self.evaluation.spending("proposing"):
                     async with budget.limit():
-                        proposal = await self.evaluation.proposer.propose(one, site, examples=examples)
-            after = one.apply(site, proposal.params)
-            words = one.describe(own.plan, after)
+                        proposal = await self.evaluation.proposer.propose(directive, site, examples=examples)
+            after = directive.apply(site, proposal.params)
+            words = directive.describe(base.plan, after)
             reason = self._unsound(after)
         except (RedwellError, ModelError) as error:
             reason, proposal = str(error), None
@@ -145,8 +147,8 @@ class Screening:
         made = Candidate(
             id=self.evaluation.ids.next(),
             plan=after,
-            parent=own.id,
-            directive=one.name,
+            parent=base.id,
+            directive=directive.name,
             words=words,
             step=site.step,
             depth=contest.depth,
@@ -174,20 +176,20 @@ def in_turn(fitting: Sequence[Fitting]) -> list[Trial]:
     Variants that tell of each other which is right follow each other.
     """
     turns: list[tuple[int, Trial]] = []
-    for one, site in fitting:
-        for number, params in enumerate(one.variants(site)[:MOST_VARIANTS]):
-            is_possible = one.is_complete(site, params) or one.prompts(site, params)
+    for directive, site in fitting:
+        for number, params in enumerate(directive.variants(site)[:MOST_VARIANTS]):
+            is_possible = directive.is_complete(site, params) or directive.prompts(site, params)
             if number == 0 or is_possible:
-                turns.append((0 if one.compares_variants else number, ((one, site), params)))
+                turns.append((0 if directive.compares_variants else number, ((directive, site), params)))
     return [trial for _, trial in sorted(turns, key=lambda turn: turn[0])]
 
 
 def other_sizes(fitting: Sequence[Fitting]) -> list[Trial]:
     """Give the further parameters of the directives that explore sizes (paper, 4.2.1), for the minutes left."""
     return [
-        ((one, site), params)
-        for one, site in fitting
-        if one.explores_sizes
-        for params in one.variants(site)[MOST_VARIANTS:]
-        if one.is_complete(site, params)
+        ((directive, site), params)
+        for directive, site in fitting
+        if directive.explores_sizes
+        for params in directive.variants(site)[MOST_VARIANTS:]
+        if directive.is_complete(site, params)
     ]

@@ -109,16 +109,20 @@ class Search:
         steps = [step.name for step in plan.steps]
         late = steps[steps.index(place.step) :]
         all = [Place(name, i) for name in late for i in range(len(step_of(plan, name).operators))]
-        ahead = [one for one in all if one.step != place.step or one.index >= place.index]
-        return [node_at(plan, one) for one in ahead if matching(plan, one, self.evaluation.facts)]
+        ahead = [spot for spot in all if spot.step != place.step or spot.index >= place.index]
+        return [node_at(plan, spot) for spot in ahead if matching(plan, spot, self.evaluation.facts)]
 
-    async def _place(self, own: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget) -> Candidate:
+    async def _place(
+        self, baseline: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget
+    ) -> Candidate:
         """Optimise the run of operators that ends at a place (algorithm 2); return the plan that is best."""
-        fitting = [found for found in matching(own.plan, place, self.evaluation.facts) if found[0].name not in seen]
+        fitting = [pair for pair in matching(baseline.plan, place, self.evaluation.facts) if pair[0].name not in seen]
         if not fitting:
-            return own
+            return baseline
         first = min(site.first for _, site in fitting)
-        contest = Contest(Region.of(own.plan, place.step, first, _rated_stop(own.plan, place)), Entry(own), depth)
+        contest = Contest(
+            Region.of(baseline.plan, place.step, first, _rated_stop(baseline.plan, place)), Entry(baseline), depth
+        )
         self.contests.append(contest)
         try:
             await self._contend(contest, place, seen, budget)
@@ -126,20 +130,20 @@ class Search:
             pass  # what was rated until now decides
         finally:
             best = contest.settle().candidate
-        told = PlaceFinished(own.id, best.id, place.step, depth, contest.reason)
-        self.evaluation.emit(told)
+        event = PlaceFinished(baseline.id, best.id, place.step, depth, contest.reason)
+        self.evaluation.emit(event)
         return best
 
     async def _contend(self, contest: Contest, place: Place, seen: frozenset[str], budget: Budget) -> None:
         counts, rows = await self._counts(contest, budget)
-        own, region = contest.own.candidate, contest.region
-        names = region.operators(own.plan)
-        self.evaluation.emit(PlaceStarted(own.id, place.step, names, contest.depth, counts[-1]))
+        baseline, region = contest.own.candidate, contest.region
+        names = region.operators(baseline.plan)
+        self.evaluation.emit(PlaceStarted(baseline.id, place.step, names, contest.depth, counts[-1]))
         if await self._is_satisfactory(contest, counts[0], budget):
             return
         contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
         facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
-        fitting = [(d, site) for d, site in matching(own.plan, place, facts) if d.name not in seen]
+        fitting = [(d, site) for d, site in matching(baseline.plan, place, facts) if d.name not in seen]
         fitting = promising(fitting, self._gains)
 
         async def deepen(entry: Entry, time: Budget) -> Entry:
@@ -166,12 +170,12 @@ class Search:
         plan, region = contest.own.candidate.plan, contest.region
         before = await self.evaluation.rows_into(plan, region, self.rows, budget)
         kept = 1.0
-        for name, (given, out) in before.flow.items():
-            if given and _is_selective(plan, name):
-                kept *= out / given
+        for name, (rows_in, rows_out) in before.flow.items():
+            if rows_in and _is_selective(plan, name):
+                kept *= rows_out / rows_in
         most = self.evaluation.sample.most()
         count = min(most, enlarged(self.rows, kept))
-        counts = tuple(dict.fromkeys(min(most, -(-one * count // self.rows)) for one in rungs(self.rows)))
+        counts = tuple(dict.fromkeys(min(most, -(-rung * count // self.rows)) for rung in rungs(self.rows)))
         if self.evaluation.sample.books and _joins(plan, region):
             pass  # each document is matched by itself
         elif _compares(plan, region):
@@ -192,19 +196,19 @@ class Search:
 
         Not where lists are asked for: two right items of forty leave nothing to improve in themselves.
         """
-        own = contest.own
-        await self.evaluation.run_on(contest, own, count, budget)
+        baseline = contest.own
+        await self.evaluation.run_on(contest, baseline, count, budget)
         self.evaluation.rate(contest, count)
-        nodes = map(own.candidate.plan.operator, contest.region.operators(own.candidate.plan))
-        return own.score > HIGHEST - MARGIN and not lists_are_asked(nodes)
+        nodes = map(baseline.candidate.plan.operator, contest.region.operators(baseline.candidate.plan))
+        return baseline.score > HIGHEST - MARGIN and not lists_are_asked(nodes)
 
     # -- candidates ----------------------------------------------------------------------------------------------
 
     def _learn(self, contest: Contest, count: int) -> None:
-        own = contest.own.ratings.get(count)
+        baseline = contest.own.ratings.get(count)
         for entry in contest.entries:
-            if own is not None and count in entry.ratings:
-                self._gains[entry.candidate.directive].append(entry.ratings[count].score - own.score)
+            if baseline is not None and count in entry.ratings:
+                self._gains[entry.candidate.directive].append(entry.ratings[count].score - baseline.score)
 
     # -- new operators -------------------------------------------------------------------------------------------
 
@@ -212,16 +216,16 @@ class Search:
         """Optimise the operators that a rewrite made, at once; return an entry of the better plan, if there is one."""
         if contest.depth >= self.depth:
             return entry
-        before, found = contest.own.candidate.plan, entry.candidate
-        seen |= {found.directive}
+        before, candidate = contest.own.candidate.plan, entry.candidate
+        seen |= {candidate.directive}
         share = budget.share(budget.left * INSIDE_SHARE)
         try:
-            for name in _new_operators(before, found.plan):
-                if (place := _place_of(found.plan, name)) is not None:
-                    found = await self._place(found, place, contest.depth + 1, seen, share)
+            for name in _new_operators(before, candidate.plan):
+                if (place := _place_of(candidate.plan, name)) is not None:
+                    candidate = await self._place(candidate, place, contest.depth + 1, seen, share)
         except OutOfTime:
             budget.check()
-        return entry if found is entry.candidate else Entry(found)
+        return entry if candidate is entry.candidate else Entry(candidate)
 
 
 def _rated_stop(plan: Plan, place: Place) -> int:

@@ -46,14 +46,14 @@ def signals(
     their fields, those that are there, what is said twice counting once.
     """
     cells = [cell for row in rows for cell in row.cells]
-    found = {
+    shares = {
         "located": _mean([cell.located for cell in cells]),
         "verbatim": _mean([cell.verbatim for cell in cells]),
         "filled": _mean([float(_holds_something(cell.value)) for cell in cells if cell.field not in optional]),
         "unrepeated": unrepeated(rows),
         COUNTED: _mean([_counted(cell.value, counts[cell.field]) for cell in cells if cell.field in counts]),
     }
-    return {name: share for name, share in found.items() if share is not None}
+    return {name: share for name, share in shares.items() if share is not None}
 
 
 def checkable_fields(plan: Plan) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def lost_inputs(output: PlanOutput) -> list[RowId]:
     """
     if not output.failed:
         return []
-    there = {source for row in output.rows for source in row.sources}
-    return [id for id in output.inputs if id not in there and id not in output.rejected]
+    sources = {source for row in output.rows for source in row.sources}
+    return [id for id in output.inputs if id not in sources and id not in output.rejected]
 
 
 def unrepeated(rows: Sequence[OutputRow]) -> float | None:
@@ -125,8 +125,8 @@ def distinct(items: Sequence[Any]) -> int:
 
 
 def _mean(shares: Sequence[float | None]) -> float | None:
-    there = [share for share in shares if share is not None]
-    return sum(there) / len(there) if there else None
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _holds_something(value: Any) -> bool:

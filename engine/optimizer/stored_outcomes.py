@@ -74,28 +74,28 @@ def made_from_json(body: dict[str, Any], given: Sequence[Row]) -> Made:
     return Made(Outcome(rows, rejected), Cost(*body["cost"]), body["blocks"])
 
 
-def _row_to(row: Row, given: Sequence[Row], at: dict[RowId, int]) -> dict[str, Any]:
+def _row_to(row: Row, inputs: Sequence[Row], at: dict[RowId, int]) -> dict[str, Any]:
     parent = next((at[id] for id in (row.id, *row.parents) if id in at), None)
-    before = given[parent].values if parent is not None else {}
-    own = {key: value for key, value in row.values.items() if key not in before or before[key] != value}
+    before = inputs[parent].values if parent is not None else {}
+    changes = {key: value for key, value in row.values.items() if key not in before or before[key] != value}
     return {
         "id": row.id,
         "parents": list(row.parents),
         "of": parent,
         "keys": list(row.values),
-        "own": own,
+        "own": changes,
         "document": row.document_id,
         "span": [row.span.first, row.span.last] if row.span else None,
         "copied": {path: [[s.first, s.last] for s in spans] for path, spans in row.copied.items()},
     }
 
 
-def _row_from(body: dict[str, Any], given: Sequence[Row]) -> Row:
-    before = given[body["of"]].values if body["of"] is not None else {}
-    own = body["own"]
+def _row_from(body: dict[str, Any], inputs: Sequence[Row]) -> Row:
+    before = inputs[body["of"]].values if body["of"] is not None else {}
+    changes = body["own"]
     return Row(
         id=RowId(body["id"]),
-        values={key: own[key] if key in own else before[key] for key in body["keys"]},
+        values={key: changes[key] if key in changes else before[key] for key in body["keys"]},
         parents=tuple(RowId(id) for id in body["parents"]),
         document_id=DocumentId(body["document"]) if body["document"] else None,
         span=Span(*body["span"]) if body["span"] else None,

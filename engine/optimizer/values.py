@@ -90,13 +90,13 @@ def overlap_by_field(found: dict[str, list[Leaf]], wanted: dict[str, list[Leaf]]
 
 def values_by_field(rows: Iterable[dict[str, Any]]) -> dict[str, list[Leaf]]:
     """Gather the values that rows hold, each once per field; `acts[0].date` and `acts[1].date` are one field."""
-    found: dict[str, dict[tuple[type, Leaf], Leaf]] = {}
+    by_field: dict[str, dict[tuple[type, Leaf], Leaf]] = {}
     for row in rows:
         for column, value in row.items():
             for leaf in leaves(column, value, row):
                 key = leaf.value.strip().casefold() if isinstance(leaf.value, str) else leaf.value
-                found.setdefault(_INDEX.sub("", leaf.path), {}).setdefault((type(key), key), leaf.value)
-    return {path: list(values.values()) for path, values in found.items()}
+                by_field.setdefault(_INDEX.sub("", leaf.path), {}).setdefault((type(key), key), leaf.value)
+    return {path: list(values.values()) for path, values in by_field.items()}
 
 
 def output_values(rows: Iterable[OutputRow]) -> dict[str, list[Leaf]]:
@@ -105,10 +105,10 @@ def output_values(rows: Iterable[OutputRow]) -> dict[str, list[Leaf]]:
 
 
 def _likeness_of_texts(left: str, right: str) -> float:
-    one, other = words(plain(left)), words(plain(right))
-    if one == other:
+    left_words, right_words = words(plain(left)), words(plain(right))
+    if left_words == right_words:
         return 1.0
-    if not one or not other:
+    if not left_words or not right_words:
         return 0.0
     number, number_there = parse_number(left), parse_number(right)
     if number is not None or number_there is not None:
@@ -118,27 +118,27 @@ def _likeness_of_texts(left: str, right: str) -> float:
         return float(
             max(date.agreement(date_there, year_is_known=False), date_there.agreement(date, year_is_known=False)) > 0
         )
-    if min(len(one), len(other)) >= LONG_WORDS:
-        shared = _shared_words(one, other)
+    if min(len(left_words), len(right_words)) >= LONG_WORDS:
+        shared = _shared_words(left_words, right_words)
         return shared if shared >= LEAST_SHARED else 0.0
-    return float(_is_same_name(left, right) or _spelt_alike(one, other))
+    return float(_is_same_name(left, right) or _spelt_alike(left_words, right_words))
 
 
 def _is_same_name(left: str, right: str) -> bool:
-    one, other = recognise_name(left), recognise_name(right)
-    if one is None or other is None:
+    left_name, right_name = recognise_name(left), recognise_name(right)
+    if left_name is None or right_name is None:
         return False
-    return bool(NameFinder(plain(right)).find(one) or NameFinder(plain(left)).find(other))
+    return bool(NameFinder(plain(right)).find(left_name) or NameFinder(plain(left)).find(right_name))
 
 
-def _spelt_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+def _spelt_alike(left: Sequence[str], right: Sequence[str]) -> bool:
     """Say whether short texts differ in few letters; words with digits must be the same."""
-    if {w for w in one if not w.isalpha()} != {w for w in other if not w.isalpha()}:
+    if {w for w in left if not w.isalpha()} != {w for w in right if not w.isalpha()}:
         return False
-    threshold = SHORT_THRESHOLD if min(len(one), len(other)) <= 3 else THRESHOLD
-    return fuzz.ratio(" ".join(one), " ".join(other)) >= threshold * 100
+    threshold = SHORT_THRESHOLD if min(len(left), len(right)) <= 3 else THRESHOLD
+    return fuzz.ratio(" ".join(left), " ".join(right)) >= threshold * 100
 
 
-def _shared_words(one: Sequence[str], other: Sequence[str]) -> float:
-    shared = sum((Counter(one) & Counter(other)).values())
-    return 2 * shared / (len(one) + len(other))
+def _shared_words(left: Sequence[str], right: Sequence[str]) -> float:
+    shared = sum((Counter(left) & Counter(right)).values())
+    return 2 * shared / (len(left) + len(right))

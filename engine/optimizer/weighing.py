@@ -50,29 +50,29 @@ def weighed(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
 
     With fewer than eight answers the bias of the model is not known, and nothing is said.
     """
-    odds = {(id, key): told for output in outputs for id, there in output.odds.items() for key, told in there.items()}
-    found: list[dict[RowId, float]] = [{} for _ in outputs]
+    odds = {(id, key): value for output in outputs for id, items in output.odds.items() for key, value in items.items()}
+    scores: list[dict[RowId, float]] = [{} for _ in outputs]
     if len(odds) < FEWEST:
-        return found
+        return scores
     bias = _bias(list(odds.values()))
     for id in dict.fromkeys(id for id, _ in odds):
         plans = [(number, reading_of(output.plan), _listed(output, id)) for number, output in enumerate(outputs)]
-        shares = [(one, _share(one.unit, id, odds, bias)) for one in told_by(plans)]
-        known = [(one, share) for one, share in shares if share is not None]
+        shares = [(claim, _share(claim.unit, id, odds, bias)) for claim in told_by(plans)]
+        known = [(claim, share) for claim, share in shares if share is not None]
         for number, output in enumerate(outputs):
             if id in output.inputs:
-                own = [share for one, share in known if number in one.plans]
+                listed = [share for claim, share in known if number in claim.plans]
                 whole = sum(share for _, share in known)
-                found[number][id] = (2 * sum(own) + NOTHING) / (len(own) + whole + NOTHING)
-    return found
+                scores[number][id] = (2 * sum(listed) + NOTHING) / (len(listed) + whole + NOTHING)
+    return scores
 
 
 def _share(unit: Unit, source: RowId, odds: Mapping[tuple[RowId, str], float], bias: Bias) -> float | None:
     """Say how likely an item is, 0 to 1; None of one that nobody was asked about."""
     if unit.is_echo:
         return 0.0
-    told = odds.get((source, key_of(unit)))
-    return None if told is None else bias.probability(told)
+    log_odds = odds.get((source, key_of(unit)))
+    return None if log_odds is None else bias.probability(log_odds)
 
 
 def _bias(answers: Sequence[float]) -> Bias:
