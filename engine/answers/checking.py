@@ -51,12 +51,12 @@ class Checker:
         dropped: list[Dropped] = []
         complaints: list[str] = []
         for number, written in enumerate(reply["items"], 1):
-            found = self.item(form.spec, written, claim=claim)
-            if isinstance(found, Dropped):
-                dropped.append(found)
-                complaints.append(f"item {number}: {found.why}")
+            checked = self.item(form.spec, written, claim=claim)
+            if isinstance(checked, Dropped):
+                dropped.append(checked)
+                complaints.append(f"item {number}: {checked.why}")
             else:
-                items.append(found)
+                items.append(checked)
         return Checked(Answer(tuple(items), tuple(dropped), signals, headers), tuple(complaints))
 
     def item(self, spec: Spec, written: Mapping[str, Any], *, claim: str = "verbatim") -> Item | Dropped:
@@ -70,7 +70,7 @@ class Checker:
         spans = tuple(sorted(set(map(self.shown.span, places))))
         if not has_content(value):
             return Dropped(written["value"], spans, "; ".join(judge.unsupported) or "it has no value")
-        method = next(one for one in WORST_FIRST if one in judge.methods or one == "verbatim")
+        method = next(name for name in WORST_FIRST if name in judge.methods or name == "verbatim")
         if method not in self.accept:
             why = "; ".join(judge.loose) or f"the value is {method} and not {' or '.join(self.accept)}"
             return Dropped(written["value"], spans, why)
@@ -143,13 +143,13 @@ class _Judge:
         """Return the value that is kept of a leaf; None where the lines do not bear it out."""
         if isinstance(written, str) and (bare := without_number(self._shown, written)) != written:
             written, read = bare, kind.read(bare)
-        found = support(self._shown, self._cited, kind, read, claim=self._claim)
-        if found is None:
+        evidence = support(self._shown, self._cited, kind, read, claim=self._claim)
+        if evidence is None:
             self.unsupported.append(f"{read.original!r} does not stand in the lines")
             return None
-        self._take(found, read)
+        self._take(evidence, read)
         if kind.name in FREE_TYPES or (read.value is None and not kind.part_names):
-            return found.original
+            return evidence.original
         return kind.cell(self._borne_out(written) if isinstance(written, Mapping) else written)
 
     def _borne_out(self, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,19 +157,19 @@ class _Judge:
         lines = self._shown.snippet(self.places)
         kept: dict[str, Any] = {}
         for name, part in written.items():
-            there = not isinstance(part, str) or name == ORIGINAL or shared_words(part, lines, shortest=1) == 1
-            kept[name] = part if there else None
-            if not there:
+            is_held = not isinstance(part, str) or name == ORIGINAL or shared_words(part, lines, shortest=1) == 1
+            kept[name] = part if is_held else None
+            if not is_held:
                 self.problems.append(f"{name} {part!r} does not stand in the lines")
         return kept
 
-    def _take(self, found: Support, read: Normalised) -> None:
-        self.methods.add(found.method)
-        self.moved = self.moved or found.moved
-        if found.original:
-            self.originals.append(found.original)
-        if found.method == "inferred" and read.original:
+    def _take(self, evidence: Support, read: Normalised) -> None:
+        self.methods.add(evidence.method)
+        self.moved = self.moved or evidence.moved
+        if evidence.original:
+            self.originals.append(evidence.original)
+        if evidence.method == "inferred" and read.original:
             self.loose.append(f"{read.original!r} does not stand in the lines word for word")
         if read.problem:
             self.problems.append(read.problem)
-        self.places += [place for place in found.places if place not in self.places]
+        self.places += [place for place in evidence.places if place not in self.places]

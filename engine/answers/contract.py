@@ -87,8 +87,8 @@ class Answer:
 
     def listed(self, name: str) -> list[str]:
         """Return a signal that is a list of texts; empty where it was not asked for."""
-        found = self.signals.get(name)
-        return [text for text in found if isinstance(text, str) and text.strip()] if isinstance(found, list) else []
+        signal = self.signals.get(name)
+        return [text for text in signal if isinstance(text, str) and text.strip()] if isinstance(signal, list) else []
 
 
 def spans_of(items: Sequence[Item]) -> tuple[Span, ...]:

@@ -38,14 +38,17 @@ class Passages:
     def texts(self) -> list[str]:
         """Return the passages' texts, in order."""
         pieces = self.text.pieces
-        return [self.text.text[pieces[one.start].start : pieces[one.stop - 1].stop].strip() for one in self.ranges]
+        return [
+            self.text.text[pieces[passage.start].start : pieces[passage.stop - 1].stop].strip()
+            for passage in self.ranges
+        ]
 
     def in_lines(self, spans: Iterable[tuple[int, int]]) -> list[int]:
         """Return the passages with lines of these spans (from 0 in the text, inclusive), in order."""
         wanted = list(spans)
         places = []
-        for place, one in enumerate(self.ranges):
-            first, last = self.text.pieces[one.start].line, self.text.pieces[one.stop - 1].line
+        for place, passage in enumerate(self.ranges):
+            first, last = self.text.pieces[passage.start].line, self.text.pieces[passage.stop - 1].line
             if any(begin <= last and first <= end for begin, end in wanted):
                 places.append(place)
         return places
@@ -112,5 +115,5 @@ def _cut(text: NumberedText, begins: set[int]) -> Iterator[range]:
 
 
 def _is_blank(text: NumberedText, piece: int) -> bool:
-    one = text.pieces[piece]
-    return not text.text[one.start : one.stop].strip()
+    bounds = text.pieces[piece]
+    return not text.text[bounds.start : bounds.stop].strip()

@@ -61,8 +61,8 @@ def pointer_of(shown: Shown, items: Sequence[Item], is_read: Callable[[str], boo
     for number in sorted(lines):
         if not spans[0].first <= number <= max(span.last for span in spans) + REACH:
             continue
-        found = _POINTS.search(lines[number])
-        target = next((part.strip() for part in found.groups() if part), "") if found else ""
+        match = _POINTS.search(lines[number])
+        target = next((part.strip() for part in match.groups() if part), "") if match else ""
         if not target or _NEXT.match(target):
             continue
         was_read = is_read(target)
@@ -80,8 +80,8 @@ def references(text: str) -> Iterator[str]:
     ['Section 7']
     """
     for pattern in (_POINTS, _REFERS):
-        for found in pattern.finditer(text):
-            target = next((part.strip() for part in found.groups() if part), "")
+        for match in pattern.finditer(text):
+            target = next((part.strip() for part in match.groups() if part), "")
             if target and not _NEXT.match(target):
                 yield target
 

@@ -103,8 +103,8 @@ class Form:
         return later_schemas(self.contract, self.signals, is_claimed=self.is_claimed)
 
     def _told(self, schemas: Mapping[str, Any]) -> list[tuple[str, str]]:
-        own = {name: signal.prompt.strip() for name, signal in self.signals.items()}
-        return [(name, own.get(name, "")) for name in schemas]
+        prompts = {name: signal.prompt.strip() for name, signal in self.signals.items()}
+        return [(name, prompts.get(name, "")) for name in schemas]
 
     def words(self) -> str:
         """Describe the reply on one line."""

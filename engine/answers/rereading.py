@@ -60,7 +60,7 @@ class Reread:
 
 def by_tables(document: Document, pages: Collection[int]) -> Reread | None:
     """Write the tables of pages row by row; None where these pages have none."""
-    found: list[OtherLine] = []
+    lines: list[OtherLine] = []
     for table in document.tables:
         inside = [line for line in document.lines if line.page == table.page and _is_inside(line, table.box)]
         if table.page not in pages or not inside:
@@ -68,18 +68,18 @@ def by_tables(document: Document, pages: Collection[int]) -> Reread | None:
         for cells in table.rows:
             if any(cell.strip() for cell in cells):
                 text = CELL_MARK.join(" ".join(cell.split()) for cell in cells)
-                found.append(OtherLine(text, _span_of_row(cells, inside), table.page))
-    return Reread("tables", tuple(found), len(document.lines) + 1) if found else None
+                lines.append(OtherLine(text, _span_of_row(cells, inside), table.page))
+    return Reread("tables", tuple(lines), len(document.lines) + 1) if lines else None
 
 
 def by_other_reading(document: Document, other: Document, pages: Collection[int], how: str) -> Reread | None:
     """Take the lines of another reading of the same file; None where these pages have none with a place."""
-    found = []
+    lines = []
     for line in other.lines:
-        mine = [one for one in document.lines if one.page == line.page] if line.page in pages else []
+        mine = [candidate for candidate in document.lines if candidate.page == line.page] if line.page in pages else []
         if mine and line.text.strip():
-            found.append(OtherLine(line.text, _span_beside(line, mine), line.page))
-    return Reread(how, tuple(found), len(document.lines) + 1) if found else None
+            lines.append(OtherLine(line.text, _span_beside(line, mine), line.page))
+    return Reread(how, tuple(lines), len(document.lines) + 1) if lines else None
 
 
 def _is_inside(line: Line, box: Box) -> bool:
@@ -101,7 +101,9 @@ def _span_beside(line: Line, mine: Sequence[Line]) -> Span:
     """Find the lines of the document at the height of another reading's line; the page's where none is there."""
     box = line.box
     beside = [
-        one.number for one in mine if box and one.box and one.box.y0 < box.y1 and box.y0 < one.box.y1
+        candidate.number
+        for candidate in mine
+        if box and candidate.box and candidate.box.y0 < box.y1 and box.y0 < candidate.box.y1
     ]  # both boxes are in points of the page
-    numbers = beside or [one.number for one in mine]
+    numbers = beside or [candidate.number for candidate in mine]
     return Span(numbers[0], numbers[-1])

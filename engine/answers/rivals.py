@@ -57,15 +57,17 @@ def rival_values(kind: ValueType, question: str, shown: Shown, items: Sequence[I
     labels = {label for item in items for line in item.snippet.splitlines() if (label := _label(plain(line)))}
     mentions = list(_mentions(kind, shown))
     known = [_in_full(item, mentions) for item in items]
-    found: list[tuple[tuple[bool, int, int], Rival]] = []
+    ranked: list[tuple[tuple[bool, int, int], Rival]] = []
     for mention in mentions:
         weight = len(shared & stems(mention.line))
-        if not weight or not all(contradict(mention.value, one) and same_unit(mention.value, one) for one in known):
+        if not weight or not all(
+            contradict(mention.value, value) and same_unit(mention.value, value) for value in known
+        ):
             continue
         known.append(mention.value)
         is_named = _label(mention.line[: mention.begin]) in labels
-        found.append(((not is_named, -weight, mention.piece), Rival(_written(shown, mention), is_named)))
-    return [rival for _, rival in sorted(found, key=lambda one: one[0])[:MOST_LOOKED_AT]]
+        ranked.append(((not is_named, -weight, mention.piece), Rival(_written(shown, mention), is_named)))
+    return [rival for _, rival in sorted(ranked, key=lambda entry: entry[0])[:MOST_LOOKED_AT]]
 
 
 def likely_values(kind: ValueType, question: str, shown: Shown) -> list[Rival]:
@@ -75,38 +77,40 @@ def likely_values(kind: ValueType, question: str, shown: Shown) -> list[Rival]:
     """
     asked = stems(question)
     known: list[Any] = []
-    found: list[tuple[int, int, Rival]] = []
+    ranked: list[tuple[int, int, Rival]] = []
     for mention in _mentions(kind, shown):
         before = shown.snippet([range(mention.piece - 1, mention.piece)]) if mention.piece - 1 in shown.pieces else ""
         weight = 2 * len(asked & stems(mention.line)) + len(asked & stems(plain(before)))
-        if weight and all(contradict(mention.value, one) for one in known):
+        if weight and all(contradict(mention.value, value) for value in known):
             known.append(mention.value)
-            found.append((-weight, mention.piece, Rival(_written(shown, mention))))
-    return [rival for *_, rival in sorted(found, key=lambda one: one[:2])[:MOST_LOOKED_AT]]
+            ranked.append((-weight, mention.piece, Rival(_written(shown, mention))))
+    return [rival for *_, rival in sorted(ranked, key=lambda entry: entry[:2])[:MOST_LOOKED_AT]]
 
 
 def _mentions(kind: ValueType, shown: Shown) -> Iterator[_Mention]:
     for piece in sorted(shown.pieces):
         line = plain(shown.snippet([range(piece, piece + 1)]))
         for begin, end in kind.mentions(line):
-            told = kind.cell(line[begin:end])
-            yield _Mention(piece, line, begin, line[begin:end].strip(), _with_unit(kind, line[begin:], told))
+            value = kind.cell(line[begin:end])
+            yield _Mention(piece, line, begin, line[begin:end].strip(), _with_unit(kind, line[begin:], value))
 
 
 def _in_full(item: Item, mentions: Sequence[_Mention]) -> Any:
     """Return the value of an item as its lines have it: a model may leave out what a sum is for."""
-    own = (m.value for m in mentions if m.line.strip() in plain(item.snippet) and not contradict(m.value, item.value))
-    return next(own, item.value)
+    values = (
+        m.value for m in mentions if m.line.strip() in plain(item.snippet) and not contradict(m.value, item.value)
+    )
+    return next(values, item.value)
 
 
-def _with_unit(kind: ValueType, text: str, told: Any) -> Any:
+def _with_unit(kind: ValueType, text: str, value: Any) -> Any:
     """Read what a sum is for, too, if that follows it: `USD 100 a month`."""
-    if not isinstance(told, Mapping) or "unit" not in told:
-        return told
-    length = len(told["original"])
+    if not isinstance(value, Mapping) or "unit" not in value:
+        return value
+    length = len(value["original"])
     behind = _CLAUSE_END.split(text[length:], maxsplit=1)[0]
     wide = kind.cell(text[:length] + behind)
-    return {**told, "unit": wide["unit"]} if wide["value"] == told["value"] else told
+    return {**value, "unit": wide["unit"]} if wide["value"] == value["value"] else value
 
 
 def _written(shown: Shown, mention: _Mention) -> Mapping[str, Any]:
@@ -116,5 +120,5 @@ def _written(shown: Shown, mention: _Mention) -> Mapping[str, Any]:
 
 def _label(text: str) -> frozenset[str]:
     """Return the words of what stands before a colon at the head of a line; nothing where there is none."""
-    found = _LABEL.match(text)
-    return frozenset(stems(found["label"])) if found else frozenset()
+    match = _LABEL.match(text)
+    return frozenset(stems(match["label"])) if match else frozenset()

@@ -42,8 +42,8 @@ class TitledLines:
 
 def sections_of_text(lines: Sequence[str]) -> tuple[TitledLines, ...]:
     """Return the sections of a text that is no document's, by its headings."""
-    found = headings(lines)
-    starts = [(heading.text, heading.level, heading.line - 1) for heading in found]
+    all_headings = headings(lines)
+    starts = [(heading.text, heading.level, heading.line - 1) for heading in all_headings]
     ends = [
         next((line for _, other, line in starts[place + 1 :] if other <= level), len(lines)) - 1
         for place, (_, level, _) in enumerate(starts)
@@ -56,10 +56,10 @@ def sections_of_document(document: Document, first_line: int, lines: int) -> tup
 
     An outline or a contents page may leave out the lower headings, which are named as well.
     """
-    found = [*outline_of(document), *headed_sections(document.lines)]
+    sections = [*outline_of(document), *headed_sections(document.lines)]
     inside = {
         TitledLines(s.title, max(s.first_line - first_line, 0), min(s.section_end_line - first_line, lines - 1))
-        for s in found
+        for s in sections
         if s.first_line < first_line + lines and s.section_end_line >= first_line
     }
     return tuple(sorted(inside, key=lambda section: (section.first, -section.last, section.title)))
@@ -87,8 +87,8 @@ def named_sections(sections: Sequence[TitledLines], name: str) -> list[TitledLin
     if numbered is None:
         return _titled(sections, name)
     numbers = re.findall(_NUMBER, numbered["numbers"] or numbered["number"], re.IGNORECASE)
-    found = [section for number in numbers for section in _of_number(sections, _kind(numbered["kind"]), number)]
-    return found or _titled(sections, numbered["title"])
+    matches = [section for number in numbers for section in _of_number(sections, _kind(numbered["kind"]), number)]
+    return matches or _titled(sections, numbered["title"])
 
 
 def named_page(name: str) -> int | None:
@@ -97,17 +97,17 @@ def named_page(name: str) -> int | None:
     >>> named_page("page 12")
     12
     """
-    found = _PAGE.match(name)
-    return int(found["number"]) if found else None
+    match = _PAGE.match(name)
+    return int(match["number"]) if match else None
 
 
 def _kind_of_line(text: str) -> str | None:
     """Return the kind of a line that may be a heading, "" for a number alone; None for others."""
-    found = _NUMBERED.fullmatch(text.strip())
-    if found is None or len(text) > LONGEST or text.rstrip().endswith((",", ";")):
+    match = _NUMBERED.fullmatch(text.strip())
+    if match is None or len(text) > LONGEST or text.rstrip().endswith((",", ";")):
         return None
-    is_bare = found["kind"] is None and not found["number"][0].isdigit()
-    return None if is_bare or (found["title"] and not found["title"][0].isupper()) else _kind(found["kind"])
+    is_bare = match["kind"] is None and not match["number"][0].isdigit()
+    return None if is_bare or (match["title"] and not match["title"][0].isupper()) else _kind(match["kind"])
 
 
 def _titled(sections: Sequence[TitledLines], name: str) -> list[TitledLines]:
@@ -119,22 +119,22 @@ def _of_number(sections: Sequence[TitledLines], kind: str, number: str) -> list[
     """Return the sections of a number, else of the number that it belongs to."""
     parts = number.split(".")
     for length in range(len(parts), 0, -1):
-        found = [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=(kind,))]
-        found = found or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=("",))]
-        found = found or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=_INNER)]
-        if found:
-            return found
+        matches = [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=(kind,))]
+        matches = matches or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=("",))]
+        matches = matches or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=_INNER)]
+        if matches:
+            return matches
     return []
 
 
 def _is_of(title: str, kind: str, number: str, *, kinds: Collection[str]) -> bool:
     """Say whether a title has this number and is of one of these kinds ("": says none)."""
-    found = _NUMBERED.match(plain(title).strip())
-    if found is None or _kind(found["kind"]) not in kinds:
+    match = _NUMBERED.match(plain(title).strip())
+    if match is None or _kind(match["kind"]) not in kinds:
         return False
-    if kind and kind not in _INNER and _kind(found["kind"]) != kind:
+    if kind and kind not in _INNER and _kind(match["kind"]) != kind:
         return False
-    mine = found["numbers"] or found["number"]
+    mine = match["numbers"] or match["number"]
     return bool(set(_readings(number)) & set(_readings(mine)))
 
 

@@ -66,11 +66,11 @@ def signal_schemas(
 
     With `is_claimed`, the items are checked by what the model says of their method (where computed values may ship).
     """
-    own: dict[str, Mapping[str, Any]] = {}
+    schemas: dict[str, Mapping[str, Any]] = {}
     if contract == "minimal":
-        own = {name: signal.json_schema() for name, signal in custom.items()}
+        schemas = {name: signal.json_schema() for name, signal in custom.items()}
     claim = (CLAIM,) if contract == "rich" and is_claimed else ()
-    return own | {name: RICH[name] for name in (*MINIMAL, *claim)}
+    return schemas | {name: RICH[name] for name in (*MINIMAL, *claim)}
 
 
 def later_schemas(
@@ -83,6 +83,6 @@ def later_schemas(
     """
     if contract == "minimal":
         return {}
-    own: dict[str, Mapping[str, Any]] = {name: signal.json_schema() for name, signal in custom.items()}
+    schemas: dict[str, Mapping[str, Any]] = {name: signal.json_schema() for name, signal in custom.items()}
     before = signal_schemas(contract, custom, is_claimed=is_claimed)
-    return own | {name: schema for name, schema in RICH.items() if name not in before}
+    return schemas | {name: schema for name, schema in RICH.items() if name not in before}

@@ -81,8 +81,8 @@ def schema_of_spec(spec: Spec) -> dict[str, Any]:
     """Return the JSON Schema of what the model writes."""
     match spec:
         case Leaf(type=kind, nullable=nullable):
-            own = dict(kind.model_schema())
-            return {"anyOf": [own, {"type": "null"}]} if nullable else own
+            schema = dict(kind.model_schema())
+            return {"anyOf": [schema, {"type": "null"}]} if nullable else schema
         case RecordOf(fields=fields):
             return closed_object({name: schema_of_spec(inner) for name, inner in fields})
         case ManyOf(item=item, most=most):
@@ -118,7 +118,7 @@ def read_spec(spec: Spec, written: Any, keep: Judge) -> Any:
         case RecordOf(fields=fields):
             return {name: read_spec(inner, written[name], keep) for name, inner in fields}
         case ManyOf(item=item):
-            return [read_spec(item, one, keep) for one in written]
+            return [read_spec(item, entry, keep) for entry in written]
 
 
 def has_content(value: Any) -> bool:
@@ -141,8 +141,8 @@ def identity_of(value: Any) -> str:
 def _marks(value: Any) -> Iterator[str]:
     match value:
         case Mapping():
-            told = [name for name in sorted(value) if name not in MARKS and value[name] is not None]
-            for name in told or [name for name in (ORIGINAL,) if name in value]:
+            names = [name for name in sorted(value) if name not in MARKS and value[name] is not None]
+            for name in names or [name for name in (ORIGINAL,) if name in value]:
                 yield from (f"{name}={mark}" for mark in _marks(value[name]))
         case list():
             for inner in value:

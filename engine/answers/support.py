@@ -48,9 +48,9 @@ def support(
     """
     if not read.original:
         return Support("inferred", tuple(cited), "")
-    found = _located(shown, read.original, cited)
-    if found is not None:
-        place, method = found
+    location = _located(shown, read.original, cited)
+    if location is not None:
+        place, method = location
         original = read.original if method == "words" else _as_written(read.original, shown.snippet([place]))
         inside = any(place.start >= block.start and place.stop <= block.stop for block in cited)
         places = (place, *_elsewhere(shown, read.original, cited, place)) if inside else (place,)
@@ -66,8 +66,8 @@ def support(
 
 def quoted(shown: Shown, quote: str, cited: range) -> range | None:
     """Return the pieces a quote stands in, the cited ones first; None where it stands in none that is shown."""
-    found = _located(shown, quote, [cited])
-    return found[0] if found and found[1] == "words" else None
+    location = _located(shown, quote, [cited])
+    return location[0] if location and location[1] == "words" else None
 
 
 def without_number(shown: Shown, value: str) -> str:
@@ -76,8 +76,8 @@ def without_number(shown: Shown, value: str) -> str:
     if number is None or shown.offsets(int(number["line"]), int(number["line"])) is None:
         return value
     bare = value[number.end() :]
-    found, whole = _located(shown, bare, ()), _located(shown, value, ())
-    is_rest = found is not None and found[1] == "words" and (whole is None or whole[1] != "words")
+    location, whole = _located(shown, bare, ()), _located(shown, value, ())
+    is_rest = location is not None and location[1] == "words" and (whole is None or whole[1] != "words")
     return bare if is_rest else value
 
 
@@ -92,25 +92,25 @@ def _elsewhere(shown: Shown, value: str, cited: Sequence[range], place: range) -
     for block in cited:
         if block.start < place.stop and place.start < block.stop:
             continue
-        found = _located(shown, value, [block])
-        if found is not None and block.start <= found[0].start and found[0].stop <= block.stop:
-            yield found[0]
+        location = _located(shown, value, [block])
+        if location is not None and block.start <= location[0].start and location[0].stop <= block.stop:
+            yield location[0]
 
 
 def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, str] | None:
     """Find the pieces of a value: by its "words", or as the same date or number by its "value"."""
     near = [Span(block.start + 1, block.stop) for block in cited]
-    found = locate(shown.index, value, near=near)
-    if found is None or found.method in ("fuzzy", "name"):
+    located = locate(shown.index, value, near=near)
+    if located is None or located.method in ("fuzzy", "name"):
         return None
-    place = range(found.first_line - 1, found.last_line)
+    place = range(located.first_line - 1, located.last_line)
     if not any(place.start in block and place.stop - 1 in block for block in shown.blocks):
         return None
-    return place, "words" if _has_words(found) else "value"
+    return place, "words" if _has_words(located) else "value"
 
 
-def _has_words(found: Located) -> bool:
-    return found.method in ("exact", "normalised")
+def _has_words(located: Located) -> bool:
+    return located.method in ("exact", "normalised")
 
 
 def _as_written(value: str, lines: str) -> str:
@@ -118,7 +118,7 @@ def _as_written(value: str, lines: str) -> str:
     text = plain(lines)
     date = parse_date(value)
     if date is not None:
-        same = (text[b:e] for found, b, e in dates_in(text) if date.agreement(found, year_is_known=False))
+        same = (text[b:e] for other, b, e in dates_in(text) if date.agreement(other, year_is_known=False))
         return next(same, "")
     number = parse_number(value)
-    return next((text[b:e] for found, b, e in number_mentions(text) if found == number), "")
+    return next((text[b:e] for other, b, e in number_mentions(text) if other == number), "")

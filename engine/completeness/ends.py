@@ -77,25 +77,25 @@ def _targets(walk: ListWalk, shown: Shown) -> list[OpenList]:
     Without items: the innermost list that is open where what was shown ends.
     """
     if not shown.cited:
-        last_open = [one for one in walk.open[-1:] if one.items[-1].line >= shown.first]
-        return [one for one in last_open if one.items[-1].line not in walk.headings]
-    hit = [one for one in walk.seen if len(_cited_items(one, shown.cited)) > 1]
+        last_open = [open_list for open_list in walk.open[-1:] if open_list.items[-1].line >= shown.first]
+        return [open_list for open_list in last_open if open_list.items[-1].line not in walk.headings]
+    hit = [open_list for open_list in walk.seen if len(_cited_items(open_list, shown.cited)) > 1]
     if hit:
         return hit
     last = max(span.last for span in shown.cited)
-    innermost = next((one for one in reversed(walk.open) if one.items[0].line <= last), None)
+    innermost = next((open_list for open_list in reversed(walk.open) if open_list.items[0].line <= last), None)
     just_begun = innermost is not None and len(innermost.items) == 1 and innermost.announced_on is not None
     return [innermost] if innermost and just_begun and innermost.items[0].line >= shown.first else []
 
 
-def _cited_items(one: OpenList, cited: Sequence[Span]) -> set[int]:
+def _cited_items(open_list: OpenList, cited: Sequence[Span]) -> set[int]:
     """Return the places of the items of a list on which a span lies."""
     places: set[int] = set()
     for span in cited:
-        if one.closed_on is not None and span.first >= one.closed_on:
+        if open_list.closed_on is not None and span.first >= open_list.closed_on:
             continue
-        places |= {i for i, item in enumerate(one.items) if span.first <= item.line <= span.last}
-        held = [i for i, item in enumerate(one.items) if item.line <= span.first]
+        places |= {i for i, item in enumerate(open_list.items) if span.first <= item.line <= span.last}
+        held = [i for i, item in enumerate(open_list.items) if item.line <= span.first]
         places |= set(held[-1:]) if not places or held else set()
     return places
 
@@ -191,20 +191,20 @@ def _begins_anew(shown: Shown, walk: ListWalk, overlap: Sequence[Line]) -> list[
 
 def _hints(tail: Sequence[Line], overlap: Sequence[Line], *, of_list: bool = True) -> list[Finding]:
     """Collect what the last lines shown say of what follows."""
-    found = []
+    findings = []
     if table_goes_on(tail, overlap):
-        found.append(
+        findings.append(
             _finding("table", "after", "truncated", "the table goes on behind what was shown", _at(overlap[0]))
         )
     elif overlap and sentence_goes_on(tail, overlap):
-        found.append(_sentence(overlap[0]))
+        findings.append(_sentence(overlap[0]))
     if announces(tail[-1]):
         reason = "what was shown ends with an announcement of more"
-        found.append(_finding("announcement", "after", "truncated", reason, _at(tail[-1])))
+        findings.append(_finding("announcement", "after", "truncated", reason, _at(tail[-1])))
     elif of_list and is_open_ended(tail[-1]):
         reason = f"the last item shown ends as one does that others follow: {tail[-1].text.rstrip()[-12:]!r}"
-        found.append(_finding("item_end", "after", "truncated", reason, _at(tail[-1])))
-    return found
+        findings.append(_finding("item_end", "after", "truncated", reason, _at(tail[-1])))
+    return findings
 
 
 def _announced(shown: Shown, target: OpenList) -> Finding | None:
@@ -214,9 +214,9 @@ def _announced(shown: Shown, target: OpenList) -> Finding | None:
     count = announced_count(lead) if lead and target.announced_on is not None else None
     if count is None or target.items[0].ordinal != 1:
         return None
-    there = len(target.items)
-    verdict: Verdict = "truncated" if there < count else "bounded"
-    reason = f"the text announces {count} items; {there} stand in what was shown"
+    item_count = len(target.items)
+    verdict: Verdict = "truncated" if item_count < count else "bounded"
+    reason = f"the text announces {count} items; {item_count} stand in what was shown"
     return _finding("announced", "after", verdict, reason, _at(lead[-1]))
 
 
@@ -310,14 +310,14 @@ def announced_count(lead: Sequence[Line]) -> int | None:
     Lengths of time and amounts of money are no announcements.
     """
     text = " ".join(without_marker(line.text) for line in lead[-3:])
-    found = _ANNOUNCED.search(text)
-    if not found:
+    match = _ANNOUNCED.search(text)
+    if not match:
         return None
-    word = next(part for part in (found["number"], found["before"], found["last"]) if part).lower()
+    word = next(part for part in (match["number"], match["before"], match["last"]) if part).lower()
     return _VALUES.get(word) or int(word)
 
 
-def _aligned(one: Line, other: Line) -> bool:
-    if one.box is None or other.box is None:
+def _aligned(line: Line, other: Line) -> bool:
+    if line.box is None or other.box is None:
         return True
-    return abs(one.box.x0 - other.box.x0) <= _SAME_EDGE_POINTS
+    return abs(line.box.x0 - other.box.x0) <= _SAME_EDGE_POINTS

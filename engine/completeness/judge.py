@@ -58,10 +58,10 @@ def judge(text: RunningText, retrieval: Retrieval, spans: Sequence[Sequence[Span
     )
 
 
-def _around(there: Sequence[Span], cited: Sequence[Span]) -> Span | None:
+def _around(spans: Sequence[Span], cited: Sequence[Span]) -> Span | None:
     """Return the run of shown lines that holds the last line cited; the last run where nothing is cited."""
     runs: list[Span] = []
-    for span in there:
+    for span in spans:
         if runs and span.first == runs[-1].last + 1:
             runs[-1] = Span(runs[-1].first, span.last)
         else:
@@ -73,11 +73,11 @@ def _around(there: Sequence[Span], cited: Sequence[Span]) -> Span | None:
 
 
 def _section_findings(
-    text: RunningText, retrieval: Retrieval, around: Span, found: Sequence[Finding], *, has_items: bool
+    text: RunningText, retrieval: Retrieval, around: Span, findings: Sequence[Finding], *, has_items: bool
 ) -> list[Finding]:
     """Use the section's end, where it is known, for what the text at the ends leaves open."""
     section = retrieval.section
-    if section is None or any(finding.side == "after" for finding in found):
+    if section is None or any(finding.side == "after" for finding in findings):
         return []
     rest = text.between(around.last + 1, section.section_end_line)
     if rest and not has_items:
@@ -133,8 +133,8 @@ def gaps(text: RunningText, items: Sequence[Sequence[Span]]) -> tuple[Gap, ...]:
 
 
 def _between(text: RunningText, spans: Sequence[Span]) -> Iterator[Span]:
-    for one, following in pairwise(sorted(spans)):
-        lines = text.between(one.last + 1, following.first - 1)
+    for span, following in pairwise(sorted(spans)):
+        lines = text.between(span.last + 1, following.first - 1)
         if lines:
             yield Span(lines[0].number, lines[-1].number)
 
@@ -144,20 +144,23 @@ def _check(text: RunningText, item: int, span: Span) -> SpanCheck:
     inside = [place for place, line in enumerate(around) if span.first <= line.number <= span.last]
     if not inside:
         return SpanCheck(item, span, starts_mid_sentence=False, ends_without_punctuation=False)
-    found = sentences([line.text for line in around])
+    sentences_around = sentences([line.text for line in around])
     return SpanCheck(
-        item, span, _starts_inside(found, inside[0]), ends_without_punctuation=_ends_inside(found, around, inside[-1])
+        item,
+        span,
+        _starts_inside(sentences_around, inside[0]),
+        ends_without_punctuation=_ends_inside(sentences_around, around, inside[-1]),
     )
 
 
-def _starts_inside(found: Sequence[Sentence], first: int) -> bool:
-    there = [sentence for sentence in found if sentence.first <= first <= sentence.last]
-    return bool(there) and all(sentence.first < first for sentence in there)
+def _starts_inside(sentences_around: Sequence[Sentence], first: int) -> bool:
+    holders = [sentence for sentence in sentences_around if sentence.first <= first <= sentence.last]
+    return bool(holders) and all(sentence.first < first for sentence in holders)
 
 
-def _ends_inside(found: Sequence[Sentence], around: Sequence[Line], last: int) -> bool:
-    there = [sentence for sentence in found if sentence.first <= last <= sentence.last]
-    if there and any(sentence.last == last for sentence in there):
+def _ends_inside(sentences_around: Sequence[Sentence], around: Sequence[Line], last: int) -> bool:
+    holders = [sentence for sentence in sentences_around if sentence.first <= last <= sentence.last]
+    if holders and any(sentence.last == last for sentence in holders):
         return False
     if _PUNCTUATED.search(around[last].text.rstrip()):
         return False

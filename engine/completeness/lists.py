@@ -71,16 +71,16 @@ class ListWalk:
 
     def _events(self, line: Line) -> Iterator[Event]:
         is_heading = line.number in self.headings
-        found = False
+        is_marked = False
         for place, marker in enumerate(markers_of(line.text)):
             event = self._take(marker, line, is_first=place == 0, is_heading=is_heading)
             if event is not None:
-                found = True
+                is_marked = True
                 yield event
-        if is_heading and not found:
+        if is_heading and not is_marked:
             self._close(0, line)
             yield Event("heading", line.number)
-        elif not found:
+        elif not is_marked:
             yield Event("text", line.number)
 
     def _take(self, marker: Marker, line: Line, *, is_first: bool, is_heading: bool) -> Event | None:
@@ -89,10 +89,10 @@ class ListWalk:
             return None
         indent = line.box.x0 if line.box and is_first and not marker.is_inline else None
         if (continued := self._continued(marker, indent)) is not None:
-            there, reading = continued
-            self._close(self.open.index(there) + 1, line)
-            there.items.append(Item(reading.ordinal or len(there.items) + 1, line.number))
-            return Event("continues", line.number, there, marker.text)
+            open_list, reading = continued
+            self._close(self.open.index(open_list) + 1, line)
+            open_list.items.append(Item(reading.ordinal or len(open_list.items) + 1, line.number))
+            return Event("continues", line.number, open_list, marker.text)
         return self._begin(marker, line, indent, is_first=is_first, is_heading=is_heading)
 
     def _begin(
@@ -106,10 +106,13 @@ class ListWalk:
             if is_heading:
                 self._close(0, line)
         if is_heading and is_named(reading.style):  # 'COUNT I' stands above the numbered paragraphs before it
-            plain = (place for place, one in enumerate(self.open) if not is_named(one.style))
+            plain = (place for place, open_list in enumerate(self.open) if not is_named(open_list.style))
             self._close(next(plain, len(self.open)), line)
-        alike = (one for one in self.open if one.style == reading.style)
-        same = next((one for one in alike if not one.is_bulleted or _same_indent(indent, one.indent)), None)
+        alike = (open_list for open_list in self.open if open_list.style == reading.style)
+        same = next(
+            (open_list for open_list in alike if not open_list.is_bulleted or _same_indent(indent, open_list.indent)),
+            None,
+        )
         if same is not None:  # a new list of a style that is open ends the older one
             self._close(self.open.index(same), line)
         before = self._before
@@ -127,25 +130,27 @@ class ListWalk:
 
     def _continued(self, marker: Marker, indent: float | None) -> tuple[OpenList, Reading] | None:
         """Find the innermost open list that the enumerator counts on."""
-        for there in reversed(self.open):
+        for open_list in reversed(self.open):
             for reading in marker.readings:
-                if reading.style != there.style:
+                if reading.style != open_list.style:
                     continue
-                if reading.ordinal is None and _same_indent(indent, there.indent):
-                    return there, reading
-                if reading.ordinal is not None and reading.ordinal == there.items[-1].ordinal + 1:
-                    return there, reading
+                if reading.ordinal is None and _same_indent(indent, open_list.indent):
+                    return open_list, reading
+                if reading.ordinal is not None and reading.ordinal == open_list.items[-1].ordinal + 1:
+                    return open_list, reading
         return self._skipped(marker)
 
     def _skipped(self, marker: Marker) -> tuple[OpenList, Reading] | None:
         """Find the open list that the enumerator counts on but for one item, which was misread: '(1)' for '(l)'."""
         if marker.is_inline or any(reading.ordinal in (None, 1) for reading in marker.readings):
             return None
-        for there in reversed(self.open):
+        for open_list in reversed(self.open):
             for reading in marker.readings:
-                is_next_but_one = reading.style == there.style and reading.ordinal == there.items[-1].ordinal + 2
-                if is_next_but_one and len(there.items) > 1 and self._text_ended():
-                    return there, reading
+                is_next_but_one = (
+                    reading.style == open_list.style and reading.ordinal == open_list.items[-1].ordinal + 2
+                )
+                if is_next_but_one and len(open_list.items) > 1 and self._text_ended():
+                    return open_list, reading
         return None
 
     def _is_reference(self, marker: Marker) -> bool:
@@ -176,5 +181,5 @@ def walk_lists(body: Sequence[Line], headings: frozenset[int]) -> ListWalk:
     return walk
 
 
-def _same_indent(one: float | None, other: float | None) -> bool:
-    return one is None or other is None or abs(one - other) <= _SAME_INDENT_POINTS
+def _same_indent(indent: float | None, other: float | None) -> bool:
+    return indent is None or other is None or abs(indent - other) <= _SAME_INDENT_POINTS

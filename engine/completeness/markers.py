@@ -60,15 +60,15 @@ class Marker:
 
 def markers_of(text: str) -> list[Marker]:
     """Return the enumerators of a line: those it opens with ('4. (a) ...'), then those behind a comma or so."""
-    found: list[Marker] = []
+    markers: list[Marker] = []
     at = 0
     stripped = text.strip()
-    while at < len(stripped) and (one := _at(stripped, at)):
-        found.append(one[0])
-        at = one[1]
-        if one[0].is_bullet or len(found) == 3:
+    while at < len(stripped) and (hit := _at(stripped, at)):
+        markers.append(hit[0])
+        at = hit[1]
+        if hit[0].is_bullet or len(markers) == 3:
             break
-    return [*found, *_inline(stripped, at)]
+    return [*markers, *_inline(stripped, at)]
 
 
 def is_named(style: str) -> bool:
@@ -80,8 +80,8 @@ def without_marker(text: str) -> str:
     """Return a line without the enumerators it opens with."""
     stripped = text.strip()
     at = 0
-    while at < len(stripped) and (one := _at(stripped, at)):
-        at = one[1]
+    while at < len(stripped) and (hit := _at(stripped, at)):
+        at = hit[1]
     return stripped[at:]
 
 

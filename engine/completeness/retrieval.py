@@ -37,7 +37,7 @@ class Retrieval:
             raise ValueError(f"pages {self.first_page} to {self.last_page}: needs 1 <= first_page <= last_page")
         if not self.lines and self.section is None and self.first_page is None:
             raise ValueError("a retrieval needs pages, a section or lines")
-        if any(one.last >= following.first for one, following in zip(self.lines, self.lines[1:], strict=False)):
+        if any(span.last >= following.first for span, following in zip(self.lines, self.lines[1:], strict=False)):
             raise ValueError("the lines of a retrieval must be ascending and must not overlap")
 
 

@@ -32,11 +32,11 @@ class RunningText:
 def running_text(lines: Sequence[Line], sections: Sequence[Section] | None = None) -> RunningText:
     """Prepare the lines of a whole document; `sections` is its outline (None: found in the lines)."""
     skipped = furniture(lines)
-    found = sections_of_lines(lines) if sections is None else sections
+    outline = sections_of_lines(lines) if sections is None else sections
     # An outline or a contents page may leave out the lower headings, which end lists as well.
     written = headed_sections(lines)
     return RunningText(
         tuple(lines),
         tuple(line for line in lines if line.number not in skipped),
-        frozenset(section.first_line for section in (*found, *written)),
+        frozenset(section.first_line for section in (*outline, *written)),
     )

@@ -99,21 +99,21 @@ class _Lineage:
             return
         by_document = self._holders_by_document(leaf)
         documents = by_document or {document: [] for document in self._indexes}
-        found = [self._in_document(column, leaf, document, held) for document, held in documents.items()]
-        if any(found):
-            yield from (place for place in found if place is not None)
+        places = [self._in_document(column, leaf, document, held) for document, held in documents.items()]
+        if any(places):
+            yield from (place for place in places if place is not None)
             return
         cited = [quote for held in by_document.values() for quote in self._cited_quotes(leaf, held)]
         yield from cited or self._in_passages(leaf)
 
     def _in_passages(self, leaf: Leaf) -> Iterator[Located]:
         """Yield the place of a leaf in the first passage of each document that was shown and holds it."""
-        told: set[DocumentId] = set()
+        documents: set[DocumentId] = set()
         for index, span in self._shown:
-            found = locate(index, leaf.value, near=[span] if span else ())
-            if found and index.document_id not in told and (span is None or found.span.overlaps(span)):
-                told.add(index.document_id)
-                yield found
+            place = locate(index, leaf.value, near=[span] if span else ())
+            if place and index.document_id not in documents and (span is None or place.span.overlaps(span)):
+                documents.add(index.document_id)
+                yield place
 
     def _copied(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
         """Cite the lines an operator says it copied a value from; None where they do not hold any of it."""
@@ -130,9 +130,9 @@ class _Lineage:
         lines = [line for line in index.lines if span.first <= line.number <= span.last] if index else []
         if index is None or not lines:
             return None
-        found = locate(index, leaf.value, near=[span])
-        if found is not None and span.first <= found.first_line and found.last_line <= span.last:
-            return found
+        place = locate(index, leaf.value, near=[span])
+        if place is not None and span.first <= place.first_line and place.last_line <= span.last:
+            return place
         return Located(index.document_id, lines[0].page, span.first, span.last, "quote", QUOTE_SCORE)
 
     def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId, list[Item]]:
@@ -159,12 +159,12 @@ class _Lineage:
         if isinstance(leaf.value, str) and _is_name_of(leaf.value, index):
             return _whole_document(index)
         near = self._near(leaf, holders)
-        own = locate(index, leaf.value, near=near)
-        if own is not None and (_is_inside(own, near) or not near):
-            return own
-        variants = [found for form in self._variants(column, leaf, document) if (found := _via(index, form, near))]
-        inside = next((found for found in variants if _is_inside(found, near)), None)
-        return inside or own or next(iter(variants), None)
+        original = locate(index, leaf.value, near=near)
+        if original is not None and (_is_inside(original, near) or not near):
+            return original
+        variants = [variant for form in self._variants(column, leaf, document) if (variant := _via(index, form, near))]
+        inside = next((variant for variant in variants if _is_inside(variant, near)), None)
+        return inside or original or next(iter(variants), None)
 
     def _variants(self, column: str, leaf: Leaf, document: DocumentId) -> list[str]:
         """List what the rows of a document said in the same column before it was replaced (by resolve)."""
@@ -211,12 +211,12 @@ class _Lineage:
         for leaf in item.leaves:
             if not isinstance(leaf.value, str) or len(leaf.value.split()) < QUOTE_WORDS:
                 continue
-            found = locate(index, leaf.value, near=[chunk] if chunk else ())
-            if found is None or found.method not in ("exact", "normalised"):
+            place = locate(index, leaf.value, near=[chunk] if chunk else ())
+            if place is None or place.method not in ("exact", "normalised"):
                 continue
-            lines = found.last_line - found.first_line + 1
+            lines = place.last_line - place.first_line + 1
             if lines <= min(LONGEST_QUOTE_LINES, max(3, whole // 2)):
-                yield replace(found, via=leaf.value)
+                yield replace(place, via=leaf.value)
 
 
 class _Copies:
@@ -233,8 +233,8 @@ class _Copies:
 
     def of(self, leaf: Leaf) -> Iterator[tuple[Row, Span]]:
         """Yield row and lines of each copy of a leaf's value under its own key; under its own path if there is one."""
-        same = [one for one in self._copies.get(identity(leaf.value), []) if one[0].key == leaf.key]
-        for _, row, spans in [one for one in same if one[0].path == leaf.path] or same:
+        same = [copy for copy in self._copies.get(identity(leaf.value), []) if copy[0].key == leaf.key]
+        for _, row, spans in [copy for copy in same if copy[0].path == leaf.path] or same:
             yield from ((row, span) for span in spans)
 
 
@@ -244,16 +244,16 @@ def _is_part(value: object, text: str) -> bool:
 
 
 def _via(index: TextIndex, form: str, near: Sequence[Span]) -> Located | None:
-    found = locate(index, form, near=near)
-    return replace(found, via=form) if found else None
+    place = locate(index, form, near=near)
+    return replace(place, via=form) if place else None
 
 
 def _is_leaf(quote: Located, leaf: Leaf) -> bool:
     return quote.via == leaf.value
 
 
-def _is_inside(found: Located, near: Sequence[Span]) -> bool:
-    return any(found.span.overlaps(span) for span in near)
+def _is_inside(place: Located, near: Sequence[Span]) -> bool:
+    return any(place.span.overlaps(span) for span in near)
 
 
 def _holds_under(item: Item, leaf: Leaf) -> bool:

@@ -85,18 +85,18 @@ def _located(index: TextIndex, hit: _Hit) -> Located:
 
 
 def _best(finders: Sequence[_Finder], hints: Sequence[Stretch], *, weak: bool) -> _Hit | None:
-    found: list[list[_Hit]] = []
+    hit_lists: list[list[_Hit]] = []
     for finder in finders:
         hits = list(islice(finder(), MOST_HITS))
         inside = [hit for hit in hits if hints and _distance(hit.stretch, hints) == 0]
         if inside:
             return max(inside, key=lambda hit: (hit.score, -hit.stretch.first))
-        found.append(hits)
+        hit_lists.append(hits)
         if hits and not hints and not weak:
             break
-    if weak and len({hit.stretch for hits in found for hit in hits}) != 1:
+    if weak and len({hit.stretch for hits in hit_lists for hit in hits}) != 1:
         return None
-    first = next((hits for hits in found if hits), [])
+    first = next((hits for hits in hit_lists if hits), [])
     order = partial(_order, hints=hints)
     return min(first, key=order, default=None)
 

@@ -128,11 +128,11 @@ class TextIndex:
     @cached_property
     def lines_of_word(self) -> dict[str, list[int]]:
         """The offsets of the lines in which each folded word stands, ascending, a line once per occurrence."""
-        found: dict[str, list[int]] = {}
+        offsets: dict[str, list[int]] = {}
         for offset, line in enumerate(self.line_words):
             for word in line:
-                found.setdefault(word, []).append(offset)
-        return found
+                offsets.setdefault(word, []).append(offset)
+        return offsets
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -152,12 +152,12 @@ class TextIndex:
     @cached_property
     def numbers(self) -> dict[Decimal, list[tuple[int, int]]]:
         """The character ranges of every number of the plain text, without list numbers and the days of dates."""
-        found: dict[Decimal, list[tuple[int, int]]] = {}
+        ranges: dict[Decimal, list[tuple[int, int]]] = {}
         in_dates = {offset for _, begin, end in self.dates for offset in range(begin, end)}
         for value, begin, end in number_mentions(self.plain.text):
             if not self._is_list_number(begin, end) and not (value <= 31 and begin in in_dates):
-                found.setdefault(value, []).append((begin, end))
-        return found
+                ranges.setdefault(value, []).append((begin, end))
+        return ranges
 
     @cached_property
     def people(self) -> NameFinder:
@@ -179,9 +179,9 @@ class TextIndex:
 
     def stretches(self, spans: Sequence[Span]) -> list[Stretch]:
         """Translate spans of line numbers to offsets; spans without any line of this index are left out."""
-        found = []
+        stretches = []
         for span in spans:
             first, past = bisect_left(self._numbers, span.first), bisect_right(self._numbers, span.last)
             if first < past:
-                found.append(Stretch(first, past - 1))
-        return found
+                stretches.append(Stretch(first, past - 1))
+        return stretches

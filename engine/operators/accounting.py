@@ -144,8 +144,8 @@ def label(row: Row) -> str:
 def value_of(row: Row, key: str) -> Any:
     """Read a field; raises ItemError listing the fields there are."""
     if key not in row.values:
-        there = ", ".join(row.values) or "none"
-        raise ItemError(f"there is no field {key!r}; the fields there are: {there}")
+        fields = ", ".join(row.values) or "none"
+        raise ItemError(f"there is no field {key!r}; the fields there are: {fields}")
     return row.values[key]
 
 

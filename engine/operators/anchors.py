@@ -56,8 +56,8 @@ def find_anchors(
     different = []
     chosen = spread_over(len(lefts), MOST)
     for left in chosen:
-        own = _trigrams(lefts[left])
-        unlike = sorted((_jaccard(own, trigrams[right]), right) for right in looked_at)[: -(-MOST // len(chosen))]
+        grams = _trigrams(lefts[left])
+        unlike = sorted((_jaccard(grams, trigrams[right]), right) for right in looked_at)[: -(-MOST // len(chosen))]
         different += [fill(left, right) for alike, right in unlike if alike <= LEAST_ALIKE]
     return Anchors([same[i] for i in spread_over(len(same), MOST)], different)
 
@@ -90,8 +90,10 @@ async def find_border(anchors: Anchors, read: Read) -> Bias:
 def midway(yes: Sequence[float], no: Sequence[float]) -> Bias:
     """Return the border between the log-odds of both kinds of anchors, those of `yes` being higher on average."""
     low, high = mean(no), mean(yes)
-    told = f"log-odds {(low + high) / 2:+.2f}, midway between {len(yes)} values beside a shortened copy ({high:+.2f})"
-    detail = f"{told} and {len(no)} pairs of unlike values ({low:+.2f})"
+    summary = (
+        f"log-odds {(low + high) / 2:+.2f}, midway between {len(yes)} values beside a shortened copy ({high:+.2f})"
+    )
+    detail = f"{summary} and {len(no)} pairs of unlike values ({low:+.2f})"
     return Bias((low + high) / 2, 2 * math.log(SURE) / (high - low), detail)
 
 
@@ -104,5 +106,5 @@ def _trigrams(text: str) -> frozenset[str]:
     return frozenset(a + b for a, b in pairwise(x + y for x, y in pairwise(padded)))
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 1.0
+def _jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    return len(left & right) / len(left | right) if left | right else 1.0

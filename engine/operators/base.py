@@ -121,9 +121,9 @@ class CallRecord:
         Of a field that several parts answer, the one that agrees least is kept.
         """
         known = self.agreements.setdefault(row_id, {})
-        for name, found in fields.items():
-            if name not in known or found["share"] < known[name]["share"]:
-                known[name] = found
+        for name, agreement in fields.items():
+            if name not in known or agreement["share"] < known[name]["share"]:
+                known[name] = agreement
 
     def note(self, row_id: str, verdict: str, by: str, detail: str) -> None:
         """Tell the ledger what befell a row that goes on."""

@@ -84,8 +84,8 @@ def log_odds_of(reply: Reply, field: str, sides: tuple[str, str] = ("true", "fal
 def _sides(reply: Reply, field: str, yes: str, no: str) -> tuple[float, float]:
     """Return the probabilities of yes and no: of both as the model says, else by that of the one it chose."""
     pointer = pointer_to(field)
-    if (told := reply.alternatives.get(pointer)) is not None:
-        return told.get(yes, math.nan), told.get(no, math.nan)
+    if (alternatives := reply.alternatives.get(pointer)) is not None:
+        return alternatives.get(yes, math.nan), alternatives.get(no, math.nan)
     chosen = reply.probabilities.get(pointer, math.nan)
     return (chosen, 1 - chosen) if reply.value[field] in (True, yes) else (1 - chosen, chosen)
 
@@ -122,8 +122,8 @@ def of_reviewed(answers: Sequence[float], truths: Sequence[bool], nothing: Seque
         key=lambda fitted: _surprise(scaled, truths, *fitted),
     )
     at = centre + bias * spread
-    told = f"log-odds {at:+.2f}, by {len(answers)} reviewed rows ({sum(truths)} of them true)"
-    return Bias(at, slope / spread, f"{told} and {len(nothing)} without content")
+    summary = f"log-odds {at:+.2f}, by {len(answers)} reviewed rows ({sum(truths)} of them true)"
+    return Bias(at, slope / spread, f"{summary} and {len(nothing)} without content")
 
 
 def _best_bias(answers: Sequence[float], truths: Sequence[bool], slope: float) -> float:

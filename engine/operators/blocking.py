@@ -232,13 +232,13 @@ async def _by_sample(
     proposals = [p for p in worthwhile if p.score >= threshold or (p.left, p.right) in known]
     if same:
         what = f"similarity of at least {threshold:.4f}"
-        found = (
+        finding = (
             f"{len(same)} of {len(sample)} sampled pairs are the same; "
             f"this keeps about {node.blocking_target_recall:.0%} of such"
         )
     else:
-        what, found = "the sample alone", f"none of {len(sample)} sampled pairs is the same"
-    detail = f"{found}; {len(proposals)} of {count} pairs are compared"
+        what, finding = "the sample alone", f"none of {len(sample)} sampled pairs is the same"
+    detail = f"{finding}; {len(proposals)} of {count} pairs are compared"
     return Candidates(proposals, known, [Decision(subject, what, "", "compared", "sample", detail)])
 
 

@@ -39,22 +39,22 @@ async def cited_row(node: RowPromptNode, row: Row, tools: Tools) -> Sequence[Row
     asking = _Citing.of(node, row)
     question = asking.question()
     reply = await ask_reply(node, question, tools)
-    found = asking.check(reply.value)
+    checked = asking.check(reply.value)
     for retry in range(node.num_retries_on_validate_failure):
-        if not found.complaints:
+        if not checked.complaints:
             break
-        told = prompt_template("answers/recheck").render(complaints=found.complaints).strip()
-        question = question.then(reply, told, f"cite check {retry + 1}")
+        message = prompt_template("answers/recheck").render(complaints=checked.complaints).strip()
+        question = question.then(reply, message, f"cite check {retry + 1}")
         if not fits(node, question, tools):
             break
         again = await ask_once(node, question, tools)
         if again.text == reply.text:
             break
-        reply, found = again, asking.check(again.value)
-    for complaint in found.complaints:
+        reply, checked = again, asking.check(again.value)
+    for complaint in checked.complaints:
         tools.record.note(row.id, "unsupported", complaint.partition(":")[0], complaint)
-    values = node.without_drop_keys({**row.values, **found.values})
-    cited = {path: spans for path, spans in found.cited.items() if spans}
+    values = node.without_drop_keys({**row.values, **checked.values})
+    cited = {path: spans for path, spans in checked.cited.items() if spans}
     return [row.derive(node.name, values, cited=cited)]
 
 
@@ -98,8 +98,10 @@ class _Citing:
         numbered = row_question(self.row, self.prompt, self.schema, seen, shown, layout=self.node.layout)
         spans = spans_schema(self.shown)
         properties = {
-            one.name: _cited_schema(one.type, plain.json_schema["properties"][one.name], spans)
-            for one in self.schema.fields
+            output_field.name: _cited_schema(
+                output_field.type, plain.json_schema["properties"][output_field.name], spans
+            )
+            for output_field in self.schema.fields
         }
         form = prompt_template("answers/cite").render(form=self.schema.describe()).strip()
         return replace(
@@ -107,27 +109,30 @@ class _Citing:
         )
 
     def _values(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        return {one.name: _value(one.type, reply[one.name]) for one in self.schema.fields}
+        return {
+            output_field.name: _value(output_field.type, reply[output_field.name])
+            for output_field in self.schema.fields
+        }
 
     def check(self, reply: Mapping[str, Any]) -> _Checked:
         """Check every field of a reply."""
-        found = _Checked()
-        for one in self.schema.fields:
-            written = reply[one.name]
-            if isinstance(one.type, ListOf):
-                kept = [self._checked(one.type.item, entry, one.name, found) for entry in written]
+        checked = _Checked()
+        for output_field in self.schema.fields:
+            written = reply[output_field.name]
+            if isinstance(output_field.type, ListOf):
+                kept = [self._checked(output_field.type.item, entry, output_field.name, checked) for entry in written]
                 kept = [(value, spans) for value, spans in kept if value is not None]
-                found.values[one.name] = [value for value, _ in kept]
+                checked.values[output_field.name] = [value for value, _ in kept]
                 for place, (value, spans) in enumerate(kept):
-                    found.cited |= {leaf.path: spans for leaf in leaves(f"{one.name}[{place}]", value, {})}
+                    checked.cited |= {leaf.path: spans for leaf in leaves(f"{output_field.name}[{place}]", value, {})}
             else:
-                value, spans = self._checked(one.type, written, one.name, found)
-                found.values[one.name] = value
-                found.cited |= {leaf.path: spans for leaf in leaves(one.name, value, {})}
-        return found
+                value, spans = self._checked(output_field.type, written, output_field.name, checked)
+                checked.values[output_field.name] = value
+                checked.cited |= {leaf.path: spans for leaf in leaves(output_field.name, value, {})}
+        return checked
 
     def _checked(
-        self, kind: Type, written: Mapping[str, Any], name: str, found: _Checked
+        self, kind: Type, written: Mapping[str, Any], name: str, checked: _Checked
     ) -> tuple[Any, tuple[Span, ...]]:
         value = read_value(kind, written["value"])
         cited = cited_pieces(self.shown, written["spans"])
@@ -139,7 +144,7 @@ class _Citing:
             read = Normalised(original, original or None)
             borne = support(self.shown, cited, _TEXT if is_free else _OTHER, read)
             if borne is None:
-                found.complaints.append(f"{name}: {original!r} does not stand in the lines")
+                checked.complaints.append(f"{name}: {original!r} does not stand in the lines")
                 return False
             is_moved = is_moved or borne.moved
             places.extend(place for place in borne.places if place not in places)
@@ -173,7 +178,7 @@ def _kept(kind: Type, value: Any, stands: Callable[..., bool]) -> Any:  # noqa: 
         case Either(options=options):
             return _kept(options[0], value, stands)
         case Record(fields=fields):
-            return {one.name: _kept(one.type, value[one.name], stands) for one in fields}
+            return {part.name: _kept(part.type, value[part.name], stands) for part in fields}
         case DictOf(value=inner):
             return {name: _kept(inner, below, stands) for name, below in value.items()}
         case ListOf(item=item):

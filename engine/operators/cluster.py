@@ -83,8 +83,8 @@ class Cluster(ModelNode):
         require(self, share is None or 0 <= share <= 1, f"collapse is a share from 0 to 1, not {share}")
         require_at_least(self, num_clusters=1, max_batch_size=1)
         require(self, distance is None or distance >= 0, f"distance_threshold must not be negative, but is {distance}")
-        given = [n for n in ("collapse", "num_clusters", "distance_threshold") if getattr(self, n) is not None]
-        require(self, len(given) < 2, f"{' and '.join(given)} exclude each other", "Keep one of them.")
+        keys = [n for n in ("collapse", "num_clusters", "distance_threshold") if getattr(self, n) is not None]
+        require(self, len(keys) < 2, f"{' and '.join(keys)} exclude each other", "Keep one of them.")
 
     @property
     def is_flat(self) -> bool:
@@ -142,9 +142,9 @@ async def run(node: Cluster, rows: Sequence[Row], tools: Tools) -> Outcome:
 
 async def _check_row(node: Cluster, row: Row) -> Sequence[Row]:
     if not any(key in row.values for key in node.embedding_keys):
-        there = ", ".join(row.values) or "none"
+        fields = ", ".join(row.values) or "none"
         raise ItemError(
-            f"there is no field {' or '.join(map(repr, node.embedding_keys))}; the fields there are: {there}"
+            f"there is no field {' or '.join(map(repr, node.embedding_keys))}; the fields there are: {fields}"
         )
     return [row]
 
@@ -177,9 +177,9 @@ class Naming:
         levels = [list(self._tree.roots)] if self._node.is_flat else self._tree.levels()
         total, done = sum(map(len, levels)), 0
         for level in levels:
-            found = await attempt_all(level, self._name, functools.partial(self._report, done, total))
+            names = await attempt_all(level, self._name, functools.partial(self._report, done, total))
             done += len(level)
-            for cluster, name in zip(level, found, strict=True):
+            for cluster, name in zip(level, names, strict=True):
                 self._keep(cluster, name)
 
     def _report(self, before: int, total: int, done: int, _: int) -> None:

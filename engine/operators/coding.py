@@ -91,8 +91,8 @@ async def run_fused(nodes: Sequence[RowCode], rows: Sequence[Row], tools: Tools)
     Only what succeeds there counts. From the first operator that fails, the row is taken through the others one by one,
     each in a process and bounds of its own: what is told of it is what would be told without this.
     """
-    given = await attempt_all(rows, partial(_travel, nodes, tools), lambda done, total: None)
-    trips = {row.id: [] if isinstance(v, Failure) else v for row, v in zip(rows, given, strict=True)}
+    results = await attempt_all(rows, partial(_travel, nodes, tools), lambda done, total: None)
+    trips = {row.id: [] if isinstance(v, Failure) else v for row, v in zip(rows, results, strict=True)}
     outcomes: list[Outcome] = []
 
     async def work(node: RowCode, row: Row) -> Sequence[Row] | Rejected:

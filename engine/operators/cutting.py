@@ -66,9 +66,9 @@ def _whole_sentences(pieces: Sequence[str], start: int, size: int) -> int:
     """
     ends = range(start + size, start + size - max(1, size // 3), -1)
     for is_end in (_ends_paragraph, _ends_sentence):
-        found = next((end - start for end in ends if is_end(pieces, end)), None)
-        if found is not None:
-            return found
+        length = next((end - start for end in ends if is_end(pieces, end)), None)
+        if length is not None:
+            return length
     return size
 
 

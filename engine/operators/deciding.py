@@ -68,8 +68,8 @@ class DecidingNode(ModelNode, ABC):
             self._check_reviewed(row)
 
     def _check_reviewed(self, row: Mapping[str, Any]) -> None:
-        told = row.get("output") if isinstance(row, Mapping) else None
-        known = isinstance(told, Mapping) and isinstance(told.get(self.decision), bool) and len(row) > 1
+        output = row.get("output") if isinstance(row, Mapping) else None
+        known = isinstance(output, Mapping) and isinstance(output.get(self.decision), bool) and len(row) > 1
         require(
             self,
             known,

@@ -128,9 +128,9 @@ async def run(node: Dedup, rows: Sequence[Row], tools: Tools) -> Outcome:
     indexes = await _indexes(node, texts, order, tools)
     duplicates: dict[int, tuple[int, float]] = {}
     for done, item in enumerate(order, 1):
-        found = [match for index in indexes if (match := index.find(item))]
-        if found:
-            duplicates[item] = max(found, key=lambda match: match[1])
+        matches = [match for index in indexes if (match := index.find(item))]
+        if matches:
+            duplicates[item] = max(matches, key=lambda match: match[1])
         else:
             for index in indexes:
                 index.add(item)
@@ -216,9 +216,9 @@ def signature(hashes: Sketch) -> Signature:
     """Return the low 16 bits of the lowest hash in each bin, at least _LOWEST; 0 for an empty bin."""
     bins = (hashes >> np.uint64(64 - BINS.bit_length() + 1)).astype(np.intp)
     filled, first = np.unique(bins, return_index=True)
-    found = np.full(BINS, _EMPTY, np.uint16)
-    found[filled] = np.maximum(hashes[first] & np.uint64(0xFFFF), _LOWEST).astype(np.uint16)
-    return found
+    lowest = np.full(BINS, _EMPTY, np.uint16)
+    lowest[filled] = np.maximum(hashes[first] & np.uint64(0xFFFF), _LOWEST).astype(np.uint16)
+    return lowest
 
 
 class ShingleIndex:
@@ -247,8 +247,8 @@ class ShingleIndex:
         alike = equal / np.maximum(self._added_filled[:count], self._filled[item])
         likely = np.flatnonzero(alike >= max(self._threshold - SLACK, 1 / BINS))
         closest = likely[np.argsort(-alike[likely], kind="stable")[:CLOSEST]]
-        own = self._sketches[item]
-        scored = [(similarity(own, self._sketches[self._items[place]]), -place) for place in closest.tolist()]
+        sketch = self._sketches[item]
+        scored = [(similarity(sketch, self._sketches[self._items[place]]), -place) for place in closest.tolist()]
         score, place = max(scored, default=(0.0, 0))
         return (self._items[-place], score) if score >= self._threshold else None
 

@@ -199,12 +199,12 @@ def _reason(counts: Mapping[tuple[str, int, bool], int], others: Mapping[str, in
 
 def _failures(verdicts: Sequence[tuple[Proposal, Verdict]]) -> dict[tuple[str, int], Failure]:
     """Find the rows about which a comparison failed: without another match nobody knows whether they have one."""
-    found: dict[tuple[str, int], Failure] = {}
+    failures: dict[tuple[str, int], Failure] = {}
     for pair, verdict in verdicts:
         if isinstance(verdict, Failure):
-            found.setdefault(("left", pair.left), verdict)
-            found.setdefault(("right", pair.right), verdict)
-    return found
+            failures.setdefault(("left", pair.left), verdict)
+            failures.setdefault(("right", pair.right), verdict)
+    return failures
 
 
 OPERATOR = Operator(Equijoin, run)

@@ -98,10 +98,10 @@ class Passage:
 
 async def extract(node: Extract, row: Row, tools: Tools) -> Sequence[Row]:
     """Extract from a row, which keeps its document and span."""
-    found = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
+    extracted = await succeed_all(node.document_keys, lambda key: _passages(node, row, key, tools))
     added: dict[str, str | list[str]] = {}
     copied: dict[str, tuple[Span, ...]] = {}
-    for key, passages in zip(map(node.output_key, node.document_keys), found, strict=True):
+    for key, passages in zip(map(node.output_key, node.document_keys), extracted, strict=True):
         added[key] = _joined(node, [passage.text for passage in passages])
         copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
     _refuse_invalid(node, row, added)
@@ -136,9 +136,9 @@ async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Pas
         return []
     numbered = NumberedText.of(text, first_line_of(row, text))
     asking = _Asking(node, row, key, numbered, node.prompt.render(input=row.values), tools)
-    found = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
+    ranges = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
     places: dict[str, list[Span]] = {}
-    for start, stop in found:
+    for start, stop in ranges:
         span = numbered.span(start, stop)
         places.setdefault(text[start:stop], []).extend([span] if span else [])
     return [Passage(copied, tuple(dict.fromkeys(spans))) for copied, spans in places.items()]
@@ -167,15 +167,15 @@ class _Asking:
         """Return where the lines stand that a model named; a range written backwards is meant forwards."""
         first = self.numbered.first_number
         ranges = [sorted((item["start_line"] - first, item["end_line"] - first)) for item in named]
-        found = [self.numbered.copy(start, stop) for start, stop in merge([(a, b) for a, b in ranges], borders)]
-        return [(start, stop) for start, stop in found if start < stop]
+        copies = [self.numbered.copy(start, stop) for start, stop in merge([(a, b) for a, b in ranges], borders)]
+        return [(start, stop) for start, stop in copies if start < stop]
 
     async def matches(self) -> list[tuple[int, int]]:
         """Ask for patterns; return where they match in the whole text, ascending."""
         windows = self.windows(self.patterns_question)
         node = self._asked_as(windows)
-        found = await succeed_all(windows, lambda window: self._patterns(node, window))
-        patterns = [pattern for written in found for pattern in written]
+        pattern_lists = await succeed_all(windows, lambda window: self._patterns(node, window))
+        patterns = [pattern for written in pattern_lists for pattern in written]
         # In a thread: a long text takes a while, and the model's other replies must not wait for it.
         return await asyncio.to_thread(find_matches, patterns, self.numbered.text)
 
@@ -196,8 +196,8 @@ class _Asking:
     def _asked_as(self, windows: Sequence[range]) -> Extract:
         """Return the node with the validation that a single answer can be held to: that of this text, seen whole."""
         others = {self.node.output_key(key) for key in self.node.document_keys if key != self.key}
-        own = tuple(e for e in self.node.validate if not e.fields("output") & others) if len(windows) == 1 else ()
-        return replace(self.node, validate=own)
+        checks = tuple(e for e in self.node.validate if not e.fields("output") & others) if len(windows) == 1 else ()
+        return replace(self.node, validate=checks)
 
     def _texts(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
         texts = [self.numbered.text[start:stop] for start, stop in places]
@@ -333,19 +333,19 @@ def find_matches(patterns: Sequence[str], text: str) -> list[tuple[int, int]]:
     Raises ItemError for a text that is not Unicode, or when the matches are too many or take too long.
     """
     ends = time.monotonic() + LONGEST_SECONDS
-    found: set[tuple[int, int]] = set()
+    matches: set[tuple[int, int]] = set()
     try:
         for pattern in dict.fromkeys(patterns):
             for spans in _matches(pattern, text):
-                found |= spans
-                if len(found) > MOST_MATCHES or time.monotonic() > ends:
+                matches |= spans
+                if len(matches) > MOST_MATCHES or time.monotonic() > ends:
                     raise ItemError(
-                        f"the pattern {pattern!r} matches too often or too slowly ({len(found)} matches)",
+                        f"the pattern {pattern!r} matches too often or too slowly ({len(matches)} matches)",
                         advice="Ask for something more precise, or use extraction_method: line_number.",
                     )
     except UnicodeEncodeError as error:
         raise ItemError(f"the text is not valid Unicode at character {error.start}") from error
-    return sorted(found)
+    return sorted(matches)
 
 
 def _matches(pattern: str, text: str) -> Iterator[set[tuple[int, int]]]:

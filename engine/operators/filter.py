@@ -115,8 +115,8 @@ class Filter(DecidingNode, RowPromptNode):
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:
         """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
-        own = {"output.probabilities": bool(self.probabilities), "correct_lean": self.corrects_lean}
-        return {**own, **super().counted_otherwise, "readings": bool(self.readings)}
+        keys = {"output.probabilities": bool(self.probabilities), "correct_lean": self.corrects_lean}
+        return {**keys, **super().counted_otherwise, "readings": bool(self.readings)}
 
     @property
     def _booleans(self) -> list[str]:
@@ -217,8 +217,8 @@ async def _by_probability(node: Filter, schema: Schema, rows: Sequence[Row], too
                 rejected.append(turned_down)
             case made:
                 kept += made
-    told = [told_bias(node, bias, changed, len(asked.rows))] if asked.rows else []
-    return Outcome(kept, rejected, asked.failed, told)
+    decisions = [told_bias(node, bias, changed, len(asked.rows))] if asked.rows else []
+    return Outcome(kept, rejected, asked.failed, decisions)
 
 
 async def _bias(
@@ -256,8 +256,8 @@ async def _by_vote(node: Filter, rows: Sequence[Row], tools: Tools) -> Outcome:
     cast = votes([[row.values[name] for name in node.readings] for row in checked.rows])
     kept: list[Row] = []
     rejected: list[Rejected] = []
-    for row, own in zip(checked.rows, cast, strict=True):
-        vote = own + sum(row.values[name] for name in node.add)
+    for row, ballot in zip(checked.rows, cast, strict=True):
+        vote = ballot + sum(row.values[name] for name in node.add)
         if vote > node.margin:
             kept.append(node.keep(row, {node.vote: vote} if node.vote else {}))
         else:

@@ -82,10 +82,10 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         order=order,
     )
     verdicts = await matching.run(candidates.proposals)
-    found = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}
+    targets = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}
 
     async def replace(row: Row) -> Sequence[Row]:
-        return [row.derive(node.name, {**row.values, node.link_key: _replaced(value_of(row, node.link_key), found)})]
+        return [row.derive(node.name, {**row.values, node.link_key: _replaced(value_of(row, node.link_key), targets)})]
 
     outcome = await process_rows(node, rows, replace, tools)
     decisions = [
@@ -104,7 +104,7 @@ def _links(node: LinkResolve, row: Row) -> Iterator[str]:
             yield link
 
 
-def _replaced(value: Any, found: Mapping[str, Any]) -> Any:
+def _replaced(value: Any, targets: Mapping[str, Any]) -> Any:
     """Replace the links of a list, or a single one; raises ItemError for what is no link."""
     if value is None:
         return None
@@ -112,7 +112,7 @@ def _replaced(value: Any, found: Mapping[str, Any]) -> Any:
     for item in items:
         if not isinstance(item, str) and (item is not None and not isinstance(item, int | float)):
             raise ItemError(f"a link is {kind_of(item)}, not text", advice="link_key must hold a list of texts.")
-    new = [found.get(item, item) if isinstance(item, str) else item for item in items]
+    new = [targets.get(item, item) if isinstance(item, str) else item for item in items]
     return new if isinstance(value, list | tuple) else new[0]
 
 

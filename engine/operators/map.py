@@ -76,8 +76,8 @@ class Map(RowPromptNode):
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:
         """Return the keys by which answers are counted or shared in another way than by `agree`: which are set."""
-        own = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
-        return {**own, **super().counted_otherwise}
+        keys = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
+        return {**keys, **super().counted_otherwise}
 
     def sampling(self, tools: Tools) -> Sampling:
         """Return the pipeline's sampling with what this operator overrides; several samples are never greedy."""

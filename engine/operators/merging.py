@@ -44,9 +44,9 @@ class Merge:
 
     def values(self, left: Row, right: Row | None) -> dict[str, Any]:
         """Merge two rows; without a right one its fields are null."""
-        given = right.values if right else dict.fromkeys(self.right_names)
+        right_values = right.values if right else dict.fromkeys(self.right_names)
         merged = {self.left_names[key]: value for key, value in left.values.items()}
-        return merged | {self.right_names[key]: value for key, value in given.items()}
+        return merged | {self.right_names[key]: value for key, value in right_values.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class Join:
                 nothing = {**self.merge.values(left, None), **dict.fromkeys(added)}
                 rows.append(left.derive(self.node.name, nothing))
         settled = {parent for row in rows for parent in row.parents}
-        for side, given in (("left", self.lefts), ("right", self.rights)):
-            for i, row in enumerate(given):
+        for side, side_rows in (("left", self.lefts), ("right", self.rights)):
+            for i, row in enumerate(side_rows):
                 if row.id in settled:
                     continue
                 settled.add(row.id)

@@ -80,13 +80,13 @@ class _Judge:
         self.alike: dict[int, list[int]] = {}
         self.clashes: dict[int, set[int]] = {}
         for i, j in sorted(_comparable(self.names)):
-            found = compare_names(self.names[i], self.names[j])
-            if found[0] != "unlike":
-                self.likeness[i, j] = found
-                for one, other in ((i, j), (j, i)):
-                    self.alike.setdefault(one, []).append(other)
-                    if found[0] == "clash":
-                        self.clashes.setdefault(one, set()).add(other)
+            comparison = compare_names(self.names[i], self.names[j])
+            if comparison[0] != "unlike":
+                self.likeness[i, j] = comparison
+                for mention, other in ((i, j), (j, i)):
+                    self.alike.setdefault(mention, []).append(other)
+                    if comparison[0] == "clash":
+                        self.clashes.setdefault(mention, set()).add(other)
         self._several_namesakes = cache(lambda i: self._clash_among(self._namesakes(i)))
 
     def verdicts(self) -> RuleVerdicts:
@@ -127,12 +127,12 @@ class _Judge:
     def _bearers(self, i: int) -> list[int]:
         """Find fuller names in the same documents that mention i may stand for; those of its rank before others."""
         name = self.names[i]
-        there = [j for j in self.alike.get(i, []) if self._share_document(i, j) and self._same_surname(i, j)]
-        fuller = [j for j in there if _level(self.names[j]) > _level(name) and self._kind(i, j) != "clash"]
+        candidates = [j for j in self.alike.get(i, []) if self._share_document(i, j) and self._same_surname(i, j)]
+        fuller = [j for j in candidates if _level(self.names[j]) > _level(name) and self._kind(i, j) != "clash"]
         of_rank = [j for j in fuller if name.rank and self.names[j].rank == name.rank]
         if of_rank or name.has_first_name:
             return [] if name.has_first_name else of_rank
-        if any(self._is_rival(name, self.names[j]) for j in there):
+        if any(self._is_rival(name, self.names[j]) for j in candidates):
             return []
         return [j for j in fuller if not _ranks_differ(name, self.names[j])]
 
@@ -168,8 +168,8 @@ class _Judge:
         ]
 
     def _clash_among(self, mentions: Sequence[int]) -> bool:
-        there = set(mentions)
-        return any(not there.isdisjoint(self.clashes.get(mention, ())) for mention in there)
+        group = set(mentions)
+        return any(not group.isdisjoint(self.clashes.get(mention, ())) for mention in group)
 
     def _kind(self, i: int, j: int) -> Likeness:
         return self.likeness.get(_pair(i, j), ("unlike", ""))[0]
@@ -203,19 +203,19 @@ def _comparable(names: dict[int, PersonName]) -> set[Pair]:
         by_surname.setdefault(name.surname, []).append(i)
         if name.badge:
             by_badge.setdefault(name.badge, []).append(i)
-    found: set[Pair] = set()
+    comparable: set[Pair] = set()
 
     def add(pairs: Iterable[Pair]) -> None:
         for pair in pairs:
-            found.add(pair)
-            if len(found) > MOST_PAIRS:
+            comparable.add(pair)
+            if len(comparable) > MOST_PAIRS:
                 raise too_many("rules: the rule person_name finds surnames or badges alike")
 
     for group in (*by_surname.values(), *by_badge.values()):
         add(itertools.combinations(group, 2))
     for left, right in alike_surnames(list(by_surname)):
         add(_pair(i, j) for i in by_surname[left] for j in by_surname[right])
-    return found
+    return comparable
 
 
 def alike_surnames(surnames: Sequence[str]) -> Iterator[tuple[str, str]]:

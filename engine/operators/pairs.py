@@ -163,7 +163,7 @@ async def pairs_by_condition(
     The decisions tell of conditions that could not be computed for some pairs; these are not proposed by them.
     Raises PipelineError where they hold for more than MOST_PAIRS.
     """
-    found: dict[tuple[int, int], str] = {}
+    reasons: dict[tuple[int, int], str] = {}
     decisions = []
     for condition in conditions:
         trouble, text = Trouble(), condition.text
@@ -171,13 +171,13 @@ async def pairs_by_condition(
             await asyncio.sleep(0)  # the run may be cancelled meanwhile
             for j in matches:
                 if rights is not None or i != j:
-                    found.setdefault((i, j) if rights is not None or i < j else (j, i), text)
-            if len(found) > MOST_PAIRS:
+                    reasons.setdefault((i, j) if rights is not None or i < j else (j, i), text)
+            if len(reasons) > MOST_PAIRS:
                 raise too_many(f"blocking_conditions: {text!r} holds")
         if trouble.count:
             detail = f"cannot be computed for {trouble.count} rows or pairs, the first time because: {trouble.first}"
             decisions.append(Decision(CONDITIONS, text, "", "undecided", "error", detail))
-    return [Proposal(i, j, 0.0, f"condition {text}") for (i, j), text in sorted(found.items())], decisions
+    return [Proposal(i, j, 0.0, f"condition {text}") for (i, j), text in sorted(reasons.items())], decisions
 
 
 def too_many(what: str) -> PipelineError:

@@ -90,13 +90,13 @@ class ParallelMap(ModelNode):
     def _map(self, part: PromptPart) -> Map:
         assert self.schema is not None  # __post_init__
         schema = Schema(tuple(f for f in self.schema.fields if f.name in part.output_keys))
-        own = {
+        part_keys = {
             "model": part.model or self.model,
             "gleaning": part.gleaning or self.gleaning,
             "validate": tuple(e for e in self.validate if not self._named(e) - set(schema.names)),
             "examples": tuple(_example_of(example, schema) for example in self.examples),
         }
-        return Map(**{**self.common_keys, **own}, prompt=part.prompt, schema=schema, input=self.input)
+        return Map(**{**self.common_keys, **part_keys}, prompt=part.prompt, schema=schema, input=self.input)
 
     def _named(self, expression: Expression) -> frozenset[str]:
         """Return the fields of the schema that an expression is about."""
@@ -105,8 +105,10 @@ class ParallelMap(ModelNode):
     @property
     def other_models(self) -> tuple[str, ...]:
         """Return the models that are asked beside the operator's own."""
-        own = [part.model for part in self.prompts if part.model]
-        return tuple(dict.fromkeys([*super().other_models, *own, *(m for map in self.maps for m in map.other_models)]))
+        models = [part.model for part in self.prompts if part.model]
+        return tuple(
+            dict.fromkeys([*super().other_models, *models, *(m for map in self.maps for m in map.other_models)])
+        )
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -123,8 +125,8 @@ class ParallelMap(ModelNode):
 async def answer(node: ParallelMap, row: Row, tools: Tools) -> Sequence[Row]:
     """Ask everything about a row at once; it keeps its document and span."""
     numbers = range(len(node.prompts))
-    found = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
-    answers = {key: value for one in found for key, value in one.items()}
+    results = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
+    answers = {key: value for result in results for key, value in result.items()}
     ordered = {name: answers[name] for name in node.answered_fields}
     _refuse_invalid(node, row, ordered)
     values = {**row.values, **ordered}
@@ -132,9 +134,9 @@ async def answer(node: ParallelMap, row: Row, tools: Tools) -> Sequence[Row]:
 
 
 def _question(node: ParallelMap, row: Row, number: int) -> Question:
-    part, own = node.prompts[number], node.maps[number]
-    assert own.schema is not None  # a map of a prompt has one
-    question = row_question(row, part.prompt, own.schema, visible(row.values, node.input), layout=own.layout)
+    part, part_map = node.prompts[number], node.maps[number]
+    assert part_map.schema is not None  # a map of a prompt has one
+    question = row_question(row, part.prompt, part_map.schema, visible(row.values, node.input), layout=part_map.layout)
     return replace(question, task=part.name or f"prompt {number + 1}", model=part.model)
 
 

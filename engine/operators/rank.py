@@ -81,8 +81,8 @@ class Rank(ModelNode):
     @property
     def budget(self) -> int:
         """Return how many windows may be asked about."""
-        given = (self.rerank_call_budget, self.call_budget)
-        return next((n for n in given if n is not None), 10)
+        budgets = (self.rerank_call_budget, self.call_budget)
+        return next((n for n in budgets if n is not None), 10)
 
     @property
     def reads_embeddings(self) -> bool:
@@ -108,10 +108,10 @@ async def run(node: Rank, rows: Sequence[Row], tools: Tools) -> Outcome:
         document_text(row, node.input_keys)
         return [row]
 
-    there = await process_rows(node, rows, readable, tools)
-    ranked = await ranked_rows(node, there.rows, tools)
+    outcome = await process_rows(node, rows, readable, tools)
+    ranked = await ranked_rows(node, outcome.rows, tools)
     out = [row.derive(node.name, {**row.values, RANK: place}) for place, row in enumerate(ranked.rows, 1)]
-    return Outcome(out, failed=[*there.failed, *ranked.failed], decisions=ranked.decisions)
+    return Outcome(out, failed=[*outcome.failed, *ranked.failed], decisions=ranked.decisions)
 
 
 async def ranked_rows(node: Rank, rows: Sequence[Row], tools: Tools) -> Ranked:
@@ -155,8 +155,8 @@ async def first_order(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tool
         case "likert":
             scores, failed = await _ratings(node, rows, texts, tools)
         case "embedding":
-            found = await rank_by_embedding(node.prompt, [texts[row.id] for row in rows], tools.embed)
-            scores, failed = dict(zip((row.id for row in rows), found, strict=True)), []
+            similarities = await rank_by_embedding(node.prompt, [texts[row.id] for row in rows], tools.embed)
+            scores, failed = dict(zip((row.id for row in rows), similarities, strict=True)), []
         case "calibrated_embedding":
             scores, failed = await _carried_over(node, rows, texts, tools)
     sign = -1 if node.direction == "desc" else 1

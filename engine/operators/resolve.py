@@ -412,10 +412,10 @@ async def vectors_of_mentions(
     Zeros where none of its rows has any text.
     """
     texts = [[blocking_text(rows[index].values, keys) for index in mention.rows] for mention in mentions]
-    distinct = list(dict.fromkeys(text for own in texts for text in own))
+    distinct = list(dict.fromkeys(text for mention_texts in texts for text in mention_texts))
     place = {text: index for index, text in enumerate(distinct)}
     vectors = await vectors_of(distinct, tools)
-    means = np.stack([vectors[[place[text] for text in own]].mean(axis=0) for own in texts])
+    means = np.stack([vectors[[place[text] for text in mention_texts]].mean(axis=0) for mention_texts in texts])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     unit: Vectors = np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
     return unit

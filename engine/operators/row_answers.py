@@ -136,16 +136,16 @@ async def batch_replies(
     groups = [rows[start : start + size] for start in range(0, len(rows), size)] if size > 1 else []
 
     async def answer(group: Sequence[Row]) -> Mapping[RowId, Reply]:
-        found: dict[RowId, Reply] = {}
+        replies: dict[RowId, Reply] = {}
         for part in _askable(node, group, tools, anchors):
             question = replace(batch_question(node, part, anchors), probabilities=probabilities)
             reply = await attempt(lambda q: ask_once(node, q, tools), question)
             if not isinstance(reply, Failure):
-                found |= {row.id: _part_of(reply, str(number)) for number, row in enumerate(part, 1)}
-        return found
+                replies |= {row.id: _part_of(reply, str(number)) for number, row in enumerate(part, 1)}
+        return replies
 
     results = await attempt_all(groups, answer, _count_rows(tools, size, len(rows)))
-    return {row: reply for found in results if not isinstance(found, Failure) for row, reply in found.items()}
+    return {row: reply for replies in results if not isinstance(replies, Failure) for row, reply in replies.items()}
 
 
 def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") -> Question:

@@ -59,31 +59,31 @@ def stop_on_failure(node: Node, outcome: Outcome) -> None:
             raise RunStopped(error, advice=f"{record} they stay undecided in the ledger and the run goes on.")
 
 
-async def _run(node: Node, given: OperatorInput, tools: Tools) -> Outcome:
-    return await REGISTRY[node.kind].run(node, given, tools)
+async def _run(node: Node, inputs: OperatorInput, tools: Tools) -> Outcome:
+    return await REGISTRY[node.kind].run(node, inputs, tools)
 
 
-async def _first_left(node: ModelNode, limit: int, given: Any, tools: Tools) -> Outcome:
+async def _first_left(node: ModelNode, limit: int, inputs: Any, tools: Tools) -> Outcome:
     """Join the first rows of the left side."""
-    left, right = given
+    left, right = inputs
     outcome = await _run(node, (left[:limit], right), tools)
     known = {row.id for row in (*left[:limit], *right)}
     return _with_rejected(outcome, [row for row in left[limit:] if row.id not in known], limit)
 
 
-async def _first(node: ModelNode, limit: int, given: Any, tools: Tools) -> Outcome:
+async def _first(node: ModelNode, limit: int, rows: Any, tools: Tools) -> Outcome:
     """Begin so many work items only (or keep so many rows); the other rows are rejected."""
     if node.limit_counts == "kept":
-        return await _first_kept(node, limit, given, tools)
-    items = node.work_items(given)
+        return await _first_kept(node, limit, rows, tools)
+    items = node.work_items(rows)
     begun = {row.id for item in items[:limit] for row in item}
-    outcome = await _run(node, [row for row in given if row.id in begun], tools)
-    return _with_rejected(outcome, [row for row in given if row.id not in begun], limit)
+    outcome = await _run(node, [row for row in rows if row.id in begun], tools)
+    return _with_rejected(outcome, [row for row in rows if row.id not in begun], limit)
 
 
-async def _first_kept(node: ModelNode, limit: int, given: Sequence[Row], tools: Tools) -> Outcome:
+async def _first_kept(node: ModelNode, limit: int, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Go through the rows in waves until so many are kept; the others are rejected, most of them unasked."""
-    waves = list(given)
+    waves = list(rows)
     outcome = Outcome()
     while waves and len(outcome.rows) < limit:
         size = max(limit - len(outcome.rows), LEAST_WAVE) if node.traits().row_local else len(waves)
@@ -91,7 +91,7 @@ async def _first_kept(node: ModelNode, limit: int, given: Sequence[Row], tools: 
         outcome = _together(outcome, await _run(node, wave, tools))
     kept, surplus = outcome.rows[:limit], outcome.rows[limit:]
     over = {parent for row in surplus for parent in row.parents} - {parent for row in kept for parent in row.parents}
-    late = [row for row in given if row.id in over] + waves
+    late = [row for row in rows if row.id in over] + waves
     return _with_rejected(replace(outcome, rows=kept), late, limit)
 
 

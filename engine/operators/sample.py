@@ -218,7 +218,7 @@ async def _take(node: Sample, rows: Sequence[Row], count: int, chance: random.Ra
 
 def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
     """Find the rows that have the values of an entry of `samples`; an entry that no row fits is an error."""
-    found: dict[str, Row] = {}
+    chosen: dict[str, Row] = {}
     for entry in node.samples if isinstance(node.samples, tuple) else ():
         fitting = [row for row in rows if all(k in row.values and _same(row.values[k], v) for k, v in entry.items())]
         if not fitting:
@@ -227,8 +227,8 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
                 advice="Remove the entry, or correct its values; text and numbers are different.",
                 operator=node.name,
             )
-        found.update((row.id, row) for row in fitting)
-    return list(found.values())
+        chosen.update((row.id, row) for row in fitting)
+    return list(chosen.values())
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -322,8 +322,8 @@ def farthest(vectors: NDArray[np.float32], center: NDArray[np.float32] | None, c
 
 def text_of_keys(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Join the fields that are there, for ranking and embedding; what is not text as JSON."""
-    there = [values[key] for key in keys if values.get(key) is not None]
-    return " ".join(value if isinstance(value, str) else canonical_json(value) for value in there)
+    parts = [values[key] for key in keys if values.get(key) is not None]
+    return " ".join(value if isinstance(value, str) else canonical_json(value) for value in parts)
 
 
 OPERATOR = Operator(Sample, run)

@@ -83,17 +83,19 @@ async def _matches(node: SimJoin, vectors: Vectors, others: Vectors) -> tuple[li
     search = await asyncio.to_thread(prepare_search, others, vectors, node.k, exact=node.exact)
     matches: list[Match] = []
     for start in range(0, len(vectors), ROWS):
-        found = await asyncio.to_thread(search.search, vectors[start : start + ROWS], node.k)
-        matches += _near_enough(node, start, found)
+        neighbours = await asyncio.to_thread(search.search, vectors[start : start + ROWS], node.k)
+        matches += _near_enough(node, start, neighbours)
     if search.recall is None:
         return matches, []
     detail = f"an index over {len(others)} right rows finds about {search.recall:.1%} of the most similar ones"
     return matches, [Decision(node.name, f"the {node.k} most similar", "", "approximate", "index", detail)]
 
 
-def _near_enough(node: SimJoin, first: int, found: Neighbours) -> Iterator[Match]:
+def _near_enough(node: SimJoin, first: int, neighbours: Neighbours) -> Iterator[Match]:
     """Give matches of rows from `first` on; an empty text has none."""
-    for row, (places, cosines) in enumerate(zip(found.indices.tolist(), found.cosines.tolist(), strict=True), first):
+    for row, (places, cosines) in enumerate(
+        zip(neighbours.indices.tolist(), neighbours.cosines.tolist(), strict=True), first
+    ):
         for place, cosine in zip(places, cosines, strict=True):
             score = round(cosine, 4)
             if place >= 0 and (node.min_similarity is None or score >= node.min_similarity):

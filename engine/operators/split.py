@@ -93,8 +93,8 @@ class Split(Node):
     @property
     def group_size(self) -> int:
         """Return how many pieces between delimiters make one chunk."""
-        given = (self.num_splits_to_group, self.num_splits_to_group_outside)
-        return next((n for n in given if n is not None), 1)
+        sizes = (self.num_splits_to_group, self.num_splits_to_group_outside)
+        return next((n for n in sizes if n is not None), 1)
 
     @property
     def chunk_key(self) -> str:
@@ -135,30 +135,30 @@ async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:
 
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
     first_line = first_line_of(row, text)
-    found = _headings(row, text, first_line, tools) if node.method == "section" else []
+    outline = _headings(row, text, first_line, tools) if node.method == "section" else []
     line = 1
-    for index, cut in enumerate(_cuts(node, row, text, found, tools)):
+    for index, cut in enumerate(_cuts(node, row, text, outline, tools)):
         values = {**row.values, node.chunk_key: cut.text, node.id_key: row.id, node.number_key: index + 1}
         if node.method == "section":
             last = line + len(lines_of(cut.text))
-            values[node.headers_key] = [_header(h) for h in found if line <= h.line < last]
+            values[node.headers_key] = [_header(h) for h in outline if line <= h.line < last]
             line = last
         span = lines_at(text, cut.start, cut.stop, first_line) if first_line and cut.text else None
         yield row.derive(node.name, values, index=index, span=span)
 
 
-def _cuts(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> Iterable[Cut]:
+def _cuts(node: Split, row: Row, text: str, outline: Sequence[Heading], tools: Tools) -> Iterable[Cut]:
     if node.delimiter is not None:
         return between_delimiters(text, node.delimiter, node.group_size)
-    return following(_following_chunks(node, row, text, found, tools))
+    return following(_following_chunks(node, row, text, outline, tools))
 
 
-def _following_chunks(node: Split, row: Row, text: str, found: Sequence[Heading], tools: Tools) -> list[str]:
+def _following_chunks(node: Split, row: Row, text: str, outline: Sequence[Heading], tools: Tools) -> list[str]:
     """Cut a text so that the chunks joined are the text."""
     if node.num_tokens is not None:
         return by_tokens(text, node.num_tokens, tools.count_tokens)
     if node.method == "section":
-        return before_lines(text, {h.line for h in found if node.max_level is None or h.level <= node.max_level})
+        return before_lines(text, {h.line for h in outline if node.max_level is None or h.level <= node.max_level})
     pages = _page_lines(row, text, tools)
     if pages is None:
         return after_form_feeds(text, node.num_pages or 1)

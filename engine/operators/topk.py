@@ -126,17 +126,17 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
         entries[row.id] = _Entry(row, document_text(row, _present(node, row)), query, group)
         return [row]
 
-    there = await process_rows(node, rows, read, tools)
+    outcome = await process_rows(node, rows, read, tools)
     groups: dict[str, list[_Entry]] = {}
-    for row in there.rows:
+    for row in outcome.rows:
         groups.setdefault(entries[row.id].group, []).append(entries[row.id])
     choose = _compared if node.compares else _scored
     chosen = await all_or_none([choose(node, group, tools) for group in groups.values()])
     return Outcome(
-        rows=[row for one in chosen for row in one.rows],
-        rejected=[item for one in chosen for item in one.rejected],
-        failed=[*there.failed, *(item for one in chosen for item in one.failed)],
-        decisions=[item for one in chosen for item in one.decisions],
+        rows=[row for result in chosen for row in result.rows],
+        rejected=[item for result in chosen for item in result.rejected],
+        failed=[*outcome.failed, *(item for result in chosen for item in result.failed)],
+        decisions=[item for result in chosen for item in result.decisions],
     )
 
 

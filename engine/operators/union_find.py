@@ -68,7 +68,7 @@ class UnionFind:
 
     def clusters(self) -> list[list[int]]:
         """Return all clusters, in order of their first members."""
-        found: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}
         for item in range(len(self._parent)):
-            found.setdefault(self.find(item), []).append(item)
-        return list(found.values())
+            members.setdefault(self.find(item), []).append(item)
+        return list(members.values())

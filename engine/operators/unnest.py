@@ -72,10 +72,10 @@ class Unnest(Node):
 
 async def expand(node: Unnest, row: Row, tools: Tools) -> Sequence[Row] | Rejected:
     """Make the rows of one; it is rejected, never lost, if its list is empty."""
-    found = list(_values(node, row))
-    if not found:
+    entries = list(_values(node, row))
+    if not entries:
         return Rejected(row, f"{node.unnest_key} is empty")
-    return [row.derive(node.name, values, index=index) for index, values in enumerate(found)]
+    return [row.derive(node.name, values, index=index) for index, values in enumerate(entries)]
 
 
 def _values(node: Unnest, row: Row) -> Iterator[dict[str, Any]]:

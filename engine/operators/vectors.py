@@ -16,8 +16,8 @@ Vectors = NDArray[np.float32]
 
 def text_to_embed(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Join the values of `keys` (all if there are none) with spaces; null and missing ones are left out."""
-    found = [values.get(key) for key in keys or values]
-    return " ".join(value if isinstance(value, str) else to_json(value) for value in found if value is not None)
+    parts = [values.get(key) for key in keys or values]
+    return " ".join(value if isinstance(value, str) else to_json(value) for value in parts if value is not None)
 
 
 def representatives(vectors: Vectors, count: int, seed: int) -> list[int]:

@@ -128,7 +128,7 @@ def _cut(text: str, start: int, stop: int, line: int) -> Iterator[Piece]:
 
 def _break(window: str) -> int:
     """Find where to cut: behind the last sentence, else behind the last space, else at the end."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(window)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(window)]
     if ends:
         return ends[-1]
     return window.rfind(" ") + 1 or len(window)

@@ -53,10 +53,10 @@ def rank_by_text(query: str, texts: Sequence[str]) -> list[float]:
     with closing(sqlite3.connect(":memory:")) as index:
         index.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')")
         index.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(map(_encodable, texts)))
-        found = index.execute(
+        hits = index.execute(
             "SELECT rowid, bm25(texts) FROM texts WHERE texts MATCH ?", [" OR ".join(f'"{word}"' for word in words)]
         )
-        for position, negative in found:
+        for position, negative in hits:
             scores[position] = -negative
     return scores
 
@@ -120,13 +120,13 @@ def pieces(text: str) -> list[str]:
     """Cut a text at white space into pieces the embedding model reads whole; at least one."""
     if len(text) <= PIECE_CHARACTERS:
         return [text]
-    found, rest = [], text
+    parts, rest = [], text
     while len(rest) > PIECE_CHARACTERS:
         cut = re.search(r"\s\S*$", rest[:PIECE_CHARACTERS])
         end = cut.start() + 1 if cut else PIECE_CHARACTERS
-        found.append(rest[:end])
+        parts.append(rest[:end])
         rest = rest[end:]
-    return [*found, rest] if rest.strip() else found
+    return [*parts, rest] if rest.strip() else parts
 
 
 def _encodable(text: str) -> str:

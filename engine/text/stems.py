@@ -20,5 +20,5 @@ def stems(text: str) -> set[str]:
     >>> sorted(stems("When does it take effect?"))
     ['effec', 'take']
     """
-    found = (word for word in words(plain(text)) if len(word) >= _SHORTEST and word not in _SAYS_NOTHING)
-    return {word[:_LETTERS] for word in found if not word.isdigit()}
+    content_words = (word for word in words(plain(text)) if len(word) >= _SHORTEST and word not in _SAYS_NOTHING)
+    return {word[:_LETTERS] for word in content_words if not word.isdigit()}

@@ -35,18 +35,18 @@ SETS = ("list", "table", "tree")
 
 async def answer(node: AnswerNode, row: Row, tools: Tools) -> Sequence[Row]:
     """Answer all questions about a row, which keeps its document and span."""
-    found = await succeed_all(node.asked, lambda asked: answer_question(node, asked, row, tools))
-    return [_with_answers(node, row, found)]
+    answers = await succeed_all(node.asked, lambda asked: answer_question(node, asked, row, tools))
+    return [_with_answers(node, row, answers)]
 
 
-def _with_answers(node: AnswerNode, row: Row, found: Sequence[Answered]) -> Row:
+def _with_answers(node: AnswerNode, row: Row, answers: Sequence[Answered]) -> Row:
     added: dict[str, Any] = {}
     cited: dict[str, tuple[Span, ...]] = {}
-    for one in found:
-        added |= one.values
-        cited |= one.cited
+    for answered in answers:
+        added |= answered.values
+        cited |= answered.cited
     if node.keep_signals:
-        added |= {f"_{one.name}_signals": one.signals for one in found}
+        added |= {f"_{answered.name}_signals": answered.signals for answered in answers}
     return row.derive(node.name, {**row.values, **added}, cited={path: spans for path, spans in cited.items() if spans})
 
 
@@ -126,8 +126,8 @@ class _Rounds:
             return before
         reply, checked = await self._ask(few, number, turn=" closer")
         answer = await self._looked_at(few, checked.answer)
-        told = f"looked at {len(few.pieces)} lines again: {len(answer.items)} items; {reply.seconds:.1f} s"
-        self.tools.record.note(self.row.id, "closer", f"{self.asked.name}, round {number} closer", told)
+        detail = f"looked at {len(few.pieces)} lines again: {len(answer.items)} items; {reply.seconds:.1f} s"
+        self.tools.record.note(self.row.id, "closer", f"{self.asked.name}, round {number} closer", detail)
         return merge(before, answer)
 
     async def _reread(self, number: int, before: Situation) -> Situation:
@@ -149,16 +149,16 @@ class _Rounds:
         if answer.items:
             self.found = replace(answer, dropped=(*self.found.dropped, *answer.dropped))
         situation = self._situation(self._strong(), None)
-        told = f"read by {other.how}; {len(answer.items)} items; {reply.seconds:.1f} s"
-        self._note(number, dispatch(situation), told)
+        detail = f"read by {other.how}; {len(answer.items)} items; {reply.seconds:.1f} s"
+        self._note(number, dispatch(situation), detail)
         return situation
 
     def _can_reread(self, answer: Answer) -> bool:
         is_garbled = answer.signals.get("context_structured") is False
         return is_garbled and self.source.can_reread(frozenset(self.seen), self.found.items)
 
-    def _note(self, number: int, verdict: str, told: str) -> None:
-        self.tools.record.note(self.row.id, verdict, f"{self.asked.name}, round {number}", told)
+    def _note(self, number: int, verdict: str, detail: str) -> None:
+        self.tools.record.note(self.row.id, verdict, f"{self.asked.name}, round {number}", detail)
 
     def _situation(self, strong: bool | None, further: Shown | None, *, can_reread: bool = False) -> Situation:
         is_judged = self.form.shape in SETS or self.source.is_all(frozenset(self.seen))
@@ -187,8 +187,8 @@ class _Rounds:
         for retry in range(self.node.num_retries_on_validate_failure):
             if len(checked.complaints) <= len(checked.answer.items):
                 break
-            told = prompt_template("answers/recheck").render(complaints=checked.complaints).strip()
-            question = question.then(reply, told, f"answer {self.asked.name} round {number} check {retry + 1}")
+            message = prompt_template("answers/recheck").render(complaints=checked.complaints).strip()
+            question = question.then(reply, message, f"answer {self.asked.name} round {number} check {retry + 1}")
             if not fits(self.node, question, self.tools):
                 break
             again = await ask_once(self.node, question, self.tools)
@@ -211,8 +211,8 @@ class _Rounds:
         further = question.then(reply, words.strip(), f"answer {self.asked.name} round {number} signals")
         further = replace(further, json_schema=self.form.later_schema())
         if not fits(self.node, further, self.tools):
-            told = "the context has no room for what the model would say of its answer"
-            self.tools.record.note(self.row.id, "no_signals", f"{self.asked.name}, signals of round {number}", told)
+            detail = "the context has no room for what the model would say of its answer"
+            self.tools.record.note(self.row.id, "no_signals", f"{self.asked.name}, signals of round {number}", detail)
             return reply
         more = await ask_once(self.node, further, self.tools)
         return replace(
@@ -301,8 +301,8 @@ class _Rounds:
     def _record(self, number: int, move: Move, shown: Shown, answer: Answer, reply: Reply) -> None:
         version = hashlib.sha256(prompt_template("answers/answer").text.encode()).hexdigest()[:12]
         lines = [shown.span(block) for block in shown.blocks]
-        told = trace_of(number, lines, self.source.lines, answer, reply, version)
-        self._note(number, move, told)
+        trace = trace_of(number, lines, self.source.lines, answer, reply, version)
+        self._note(number, move, trace)
 
     def _answered(self, situation: Situation) -> Answered:
         status: Status = status_of(situation)
@@ -342,7 +342,7 @@ async def parse_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools
     clarified = asked.clarified_in(row.values)
     if asked.needs_parsing:
         types = answer_types()
-        told = Question(
+        request = Question(
             prompt=prompt_template("answers/parse").render(question=question, clarified=clarified).strip(),
             json_schema=parse_schema(types),
             form=parse_form(types),
@@ -350,7 +350,7 @@ async def parse_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools
             row_id=row.id,
             values=row.values,
         )
-        reply = await ask_reply(replace(node, validate=(), gleaning=None, agree=None), told, tools)
+        reply = await ask_reply(replace(node, validate=(), gleaning=None, agree=None), request, tools)
         parsed = parsed_of(question, reply.value)
     return replace(
         parsed,

@@ -87,12 +87,12 @@ class SecondLook:
         """
         kind, question = self.form.type, self.parsed.meant
         rivals = rival_values(kind, question, shown, items) if items else likely_values(kind, question, shown)
-        found: list[Item] = []
+        others: list[Item] = []
         for rival in rivals:
             item = checker.item(self.form.spec, rival.written)
             if isinstance(item, Item) and await self._sure(shown, item) >= self._enough(rival, least):
-                found.append(item)
-        return found
+                others.append(item)
+        return others
 
     def _speaks_of_it(self, shown: Shown, item: Item) -> bool:
         """Say whether the lines around an item share a word with the question or its key words."""
@@ -120,5 +120,5 @@ class SecondLook:
         )
         asking = replace(self.node, validate=(), gleaning=None, agree=None)
         reply = await ask_reply(asking, question, self.tools)
-        told = reply.alternatives.get("/answers", {})
-        return told.get("true", float(bool(reply.value["answers"])))
+        alternatives = reply.alternatives.get("/answers", {})
+        return alternatives.get("true", float(bool(reply.value["answers"])))

@@ -84,8 +84,8 @@ class Source:
 
     def named(self, names: Sequence[str]) -> list[int]:
         """Return the passages of the sections and pages that are named, those of the first name first."""
-        found = [place for name in names for place in self.passages.in_lines(self._named(name))]
-        return list(dict.fromkeys(found))
+        places = [place for name in names for place in self.passages.in_lines(self._named(name))]
+        return list(dict.fromkeys(places))
 
     def _named(self, name: str) -> list[tuple[int, int]]:
         """Return the first and last line, from 0 in the text, of each section or the page of this name."""
@@ -132,7 +132,7 @@ class Source:
         First the sections that the lines point to (`pointed`), then what follows where the answer was cut off, then
         the sections that the question or words that were come upon (`discovered`) name, then by rank.
         """
-        unseen = [place for place, one in enumerate(self.passages.ranges) if not set(one) <= seen]
+        unseen = [place for place, pieces in enumerate(self.passages.ranges) if not set(pieces) <= seen]
         if not unseen:
             return None
         following = [place for place in unseen if self.passages.ranges[place].start - 1 in seen] if goes_on else []
@@ -161,8 +161,8 @@ class Source:
         if nearest := nearest_lines(shown, parsed.query):
             return nearest
         order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
-        there = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
-        return choose(self.passages, there, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
+        places = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
+        return choose(self.passages, places, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
 
     def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
         """Judge by code whether what was shown holds all of the answer (context_completeness_strong).
@@ -207,8 +207,8 @@ class Source:
         """
         assert self.document is not None  # can_reread says so first
         pages = self._doubtful_pages(seen, items)
-        if found := by_tables(self.document, pages):
-            return found
+        if tables := by_tables(self.document, pages):
+            return tables
         other = await tools.read_by_ocr(self.document.id, pages)
         return by_other_reading(self.document, other, pages, "OCR")
 

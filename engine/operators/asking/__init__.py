@@ -127,9 +127,9 @@ async def with_context(node: ModelNode, question: Question, tools: Tools) -> Que
     """
     if node.retriever is None:
         return _placed(question, "") if CONTEXT_PLACE in question.prompt else question
-    found = await tools.retrieve(node.retriever, question.values)
-    context = prompt_template("retrieved").render(texts=[item.text for item in found]).strip()
-    tools.record.retrieved(question.row_id, context, found)
+    passages = await tools.retrieve(node.retriever, question.values)
+    context = prompt_template("retrieved").render(texts=[item.text for item in passages]).strip()
+    tools.record.retrieved(question.row_id, context, passages)
     return _placed(question, context)
 
 
@@ -156,9 +156,9 @@ def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str
 
     What a request looks like must not depend on fields that its prompt does not read: a rewrite may leave them out.
     """
-    given = [prompt for prompt in prompts if prompt]
-    if given and not any(prompt.reads_unknown for prompt in given):
-        named = frozenset().union(*(prompt.mentions(variable) for prompt in given))
+    templates = [prompt for prompt in prompts if prompt]
+    if templates and not any(prompt.reads_unknown for prompt in templates):
+        named = frozenset().union(*(prompt.mentions(variable) for prompt in templates))
         values = {k: v for k, v in values.items() if k in named}
     return [v for v in values.values() if isinstance(v, str)]
 
@@ -185,13 +185,13 @@ def quote_source(
 
     def quotes(quote: Quote) -> Sequence[str]:
         if quote not in known:
-            found: list[str] = []
+            quotable: list[str] = []
             for row in rows:
                 source = quote.source or _main_field(row, prompt, variable)
                 texts = [s.text for p in _passages(row, source) for s in sentences(p.split("\n"))]
                 texts = _seen(texts, source, shown or {})
-                found += about(row.get(quote.about), texts) if quote.about is not None else texts
-            known[quote] = list(dict.fromkeys(found))
+                quotable += about(row.get(quote.about), texts) if quote.about is not None else texts
+            known[quote] = list(dict.fromkeys(quotable))
         return known[quote]
 
     return quotes

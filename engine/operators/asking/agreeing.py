@@ -48,14 +48,14 @@ async def ask_to_agree(
         functools.partial(_one, node, agree, question, tools, answer_once),
         lambda done, total: None,
     )
-    readings = [found for found in asked if not isinstance(found, Failure)]
+    readings = [reading for reading in asked if not isinstance(reading, Failure)]
     if not readings:
-        first = next(found for found in asked if isinstance(found, Failure))
-        told = f"all {agree.times} readings failed; the first: {first.error}"
-        raise ItemError(told, advice=first.advice, raw_reply=first.raw_reply)
+        first = next(reading for reading in asked if isinstance(reading, Failure))
+        message = f"all {agree.times} readings failed; the first: {first.error}"
+        raise ItemError(message, advice=first.advice, raw_reply=first.raw_reply)
     voted = {name: vote([reading.values.get(name) for reading in readings]) for name in readings[0].values}
     failed = agree.times - len(readings)
-    tools.record.agreed(question.row_id, {name: _told(found, failed) for name, found in voted.items()})
+    tools.record.agreed(question.row_id, {name: _told(result, failed) for name, result in voted.items()})
     _note(tools, question.row_id, voted, failed)
     return _chosen(readings, voted)
 
@@ -72,16 +72,16 @@ async def _one(
     return _Reading(reply, question.answer(reply))
 
 
-def _told(found: Vote, failed: int) -> dict[str, Any]:
+def _told(result: Vote, failed: int) -> dict[str, Any]:
     """Return what is kept beside the answer about one field; a reading that failed agrees with none."""
-    there = sum(count for _, count in found.values)
-    share = round(found.share * there / (there + failed), 4)
-    values = [{"value": value, "readings": count} for value, count in found.values]
+    total = sum(count for _, count in result.values)
+    share = round(result.share * total / (total + failed), 4)
+    values = [{"value": value, "readings": count} for value, count in result.values]
     return {"share": share, "values": values, **({"failed": failed} if failed else {})}
 
 
 def _note(tools: Tools, row_id: str, voted: Mapping[str, Vote], failed: int) -> None:
-    apart = [f"{name} {found.share:.0%}" for name, found in voted.items() if found.share < 1]
+    apart = [f"{name} {result.share:.0%}" for name, result in voted.items() if result.share < 1]
     if failed:
         apart.append(f"{failed} {'reading' if failed == 1 else 'readings'} failed")
     if apart:
@@ -94,7 +94,7 @@ def _chosen(readings: Sequence[_Reading], voted: Mapping[str, Vote]) -> Reply:
     if all(isinstance(r.reply.value, Mapping) and set(r.reply.value) == set(voted) for r in readings):
         value = {name: readings[voted[name].winner].reply.value[name] for name in first.value}
         return first if value == first.value else replace(first, value=value, text=canonical_json(value))
-    wins = [sum(found.winner == place for found in voted.values()) for place in range(len(readings))]
+    wins = [sum(result.winner == place for result in voted.values()) for place in range(len(readings))]
     return readings[wins.index(max(wins))].reply
 
 
@@ -150,14 +150,14 @@ def _read_parts(value: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in value.items() if name not in MARKS}
 
 
-def _shared(one: Sequence[Any], other: Sequence[Any]) -> float:
-    if not one and not other:
+def _shared(items: Sequence[Any], others: Sequence[Any]) -> float:
+    if not items and not others:
         return 1.0
-    left, shared = list(other), 0.0
-    for item in one:
+    left, shared = list(others), 0.0
+    for item in items:
         scores = [same_reading(item, rest) for rest in left]
         best = max(scores, default=0.0)
         if best > 0:
             left.pop(scores.index(best))
             shared += best
-    return 2 * shared / (len(one) + len(other))
+    return 2 * shared / (len(items) + len(others))

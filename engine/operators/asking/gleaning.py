@@ -68,8 +68,8 @@ class _Round:
         improvements = judgement["improvements"].strip()
         if not (judgement["should_refine"] and improvements):
             return asked
-        told = prompt_template("improve").render(improvements=improvements).strip()
-        question = asked.question.then(asked.reply, told, f"gleaning round {self.number}")
+        message = prompt_template("improve").render(improvements=improvements).strip()
+        question = asked.question.then(asked.reply, message, f"gleaning round {self.number}")
         return Asked(question, await ask_once(self.node, question, self.tools))
 
     async def _judge(self, asked: Asked) -> dict[str, Any]:
@@ -77,9 +77,9 @@ class _Round:
         output = {**asked.question.values, **answer}
         asks, shown = self.gleaning.validation_prompt, {"output": output, "input": asked.question.values}
         wish = refer_back(asks, self.node.layout, asked.question.prompt, **shown)
-        told = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
+        message = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
         question = replace(
-            asked.question.then(asked.reply, told, f"judge round {self.number}"),
+            asked.question.then(asked.reply, message, f"judge round {self.number}"),
             json_schema=JUDGEMENT.json_schema(lambda _: ()),
             bare="",
             examples_for=asked.question.json_schema,

@@ -70,11 +70,11 @@ def _parts(node: ModelNode, question: Question, field: str, text: str, tools: To
     limit = min(int(spare * OWN_SHARE) // question.prompt.count(text), PART_TOKENS)
     while limit >= FEWEST_TOKENS:
         shown = _gathered(field, by_tokens(text, limit, tools.count_tokens), limit, tools)
-        parts = [part for one in shown if (part := asked_about(node, question, {field: one})) is not None]
+        parts = [part for piece in shown if (part := asked_about(node, question, {field: piece})) is not None]
         if len(parts) == len(shown) and all(fits(node, part, tools) for part in parts):
             return [
-                replace(part, task=f"part {number} of {len(parts)}", values={**question.values, field: one})
-                for number, (part, one) in enumerate(zip(parts, shown, strict=True), 1)
+                replace(part, task=f"part {number} of {len(parts)}", values={**question.values, field: piece})
+                for number, (part, piece) in enumerate(zip(parts, shown, strict=True), 1)
             ]
         limit = limit * 4 // 5
     raise ItemError(

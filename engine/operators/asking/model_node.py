@@ -151,8 +151,8 @@ class ModelNode(OnErrorNode):
         require_at_least(self, max_tokens=1, temperature=0, limit=1, num_retries_on_validate_failure=0)
         for seconds in (self.timeout_seconds, self.timeout):
             require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
-        given = {self.timeout_seconds, self.timeout} - {None}
-        require(self, len(given) < 2, "timeout_seconds and timeout are the same key and have different values")
+        timeouts = {self.timeout_seconds, self.timeout} - {None}
+        require(self, len(timeouts) < 2, "timeout_seconds and timeout are the same key and have different values")
         for component in COMPONENTS:
             component.check(self)
         require(
@@ -265,14 +265,14 @@ class ModelNode(OnErrorNode):
 
         A retriever's own query reads of the row what it likes.
         """
-        own, judge = self.own_traits(), self.gleaning and self.gleaning.validation_prompt
+        traits, judge = self.own_traits(), self.gleaning and self.gleaning.validation_prompt
         beside = self._names_read("output") - frozenset(self.schema.names) if self.schema else frozenset[str]()
         is_unknown = self.retriever is not None or bool(judge and judge.reads_unknown)
         return replace(
-            own,
-            reads=own.reads | self._names_read("input") | beside,
-            writes=own.writes | {name for name in (self.context_field, self.agreement_field) if name},
-            reads_unknown=own.reads_unknown or is_unknown or any(e.reads_unknown for e in self._expressions),
+            traits,
+            reads=traits.reads | self._names_read("input") | beside,
+            writes=traits.writes | {name for name in (self.context_field, self.agreement_field) if name},
+            reads_unknown=traits.reads_unknown or is_unknown or any(e.reads_unknown for e in self._expressions),
         )
 
     @property

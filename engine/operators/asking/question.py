@@ -185,8 +185,8 @@ def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
         output = {name: value for name, value in example["output"].items() if name in fields}
         if not output or question.answer_at:
             continue
-        told, form = _example_prompt(node, example, question.template), _form_of(question)
-        yield Segment("user", told + (_parted(told, form) if form else ""), shared=True)
+        prompt, form = _example_prompt(node, example, question.template), _form_of(question)
+        yield Segment("user", prompt + (_parted(prompt, form) if form else ""), shared=True)
         yield Segment(
             "assistant", canonical_json(thaw(output[question.bare] if question.bare else output)), shared=True
         )
@@ -194,7 +194,7 @@ def _example_segments(node: ModelNode, question: Question) -> Iterator[Segment]:
 
 def _example_prompt(node: ModelNode, example: Mapping[str, Any], template: Template | None) -> str:
     """Fill the prompt with an example's input; without a template, show the input as JSON."""
-    given = {name: value for name, value in example.items() if name != "output"}
-    if template is not None and set(given) <= set(template.variables or ()):
-        return lay_out(template, node.layout, **given, retrieval_context="")
-    return prompt_template("example").render(given=thaw(given))
+    inputs = {name: value for name, value in example.items() if name != "output"}
+    if template is not None and set(inputs) <= set(template.variables or ()):
+        return lay_out(template, node.layout, **inputs, retrieval_context="")
+    return prompt_template("example").render(given=thaw(inputs))

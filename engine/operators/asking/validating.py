@@ -38,8 +38,8 @@ async def validated(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
         if retries == node.num_retries_on_validate_failure:
             raise _exhausted(asked.reply, complaints, retries)
         retries += 1
-        told = prompt_template("retry").render(complaints=[[c.expression, c.seen] for c in complaints]).strip()
-        question = asked.question.then(asked.reply, told, f"retry {retries} after validation")
+        message = prompt_template("retry").render(complaints=[[c.expression, c.seen] for c in complaints]).strip()
+        question = asked.question.then(asked.reply, message, f"retry {retries} after validation")
         if not fits(node, question, tools):
             raise _exhausted(asked.reply, complaints, retries - 1, "; the prompt leaves no room for a retry")
         asked = Asked(question, await ask_once(node, question, tools))

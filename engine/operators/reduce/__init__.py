@@ -117,19 +117,19 @@ class Reduce(ModelNode):
         others = {*self.keys, *self.answered_fields}
         twice = sorted(others & set(self.aggregate))
         require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
-        for prompt, variable, there in (
+        for prompt, variable, fields in (
             (self.prompt, "inputs", set(self.fields_seen)),
             (self.fold_prompt, "inputs", set(self.fields_seen)),
             (self.fold_prompt, "output", others),
             (self.merge_prompt, "outputs", others),
         ):
-            lacking = sorted(prompt.reads(variable) - there) if prompt and there else []
+            lacking = sorted(prompt.reads(variable) - fields) if prompt and fields else []
             where = "input leaves out" if variable == "inputs" else "output.schema does not have"
             require(
                 self,
                 not lacking,
                 f"a prompt reads {variable} field {''.join(lacking[:1])!r}, which {where}",
-                did_you_mean("".join(lacking[:1]), sorted(there)),
+                did_you_mean("".join(lacking[:1]), sorted(fields)),
             )
 
     @property
@@ -207,14 +207,14 @@ _ONLY_WITH_PROMPT = (
 )
 
 
-def _field_names(node: Reduce, given: Sequence[str] | Mapping[str, Any]) -> tuple[str, ...]:
+def _field_names(node: Reduce, value: Sequence[str] | Mapping[str, Any]) -> tuple[str, ...]:
     """Read `input`: names, or DocETL's mapping with the names as the keys of `schema`."""
-    if isinstance(given, Mapping):
-        fields = given.get("schema")
-        valid = set(given) == {"schema"} and isinstance(fields, Mapping) and bool(fields)
+    if isinstance(value, Mapping):
+        fields = value.get("schema")
+        valid = set(value) == {"schema"} and isinstance(fields, Mapping) and bool(fields)
         require(node, valid, "input is neither a list of fields nor {schema: {field: type}}", "Write input: [text].")
-        given = tuple(fields or ())
-    return tuple(given)
+        value = tuple(fields or ())
+    return tuple(value)
 
 
 async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
@@ -291,13 +291,13 @@ async def _answer(
 
 def _about(node: Reduce, group: Sequence[Row], states: Sequence[State]) -> dict[str, Any]:
     """Tell of the rows behind an answer: how many, what they hold, and the results on the way."""
-    told = (
+    values = (
         len(group),
-        [found for row in group if (found := {key: row.values[key] for key in node.lineage if key in row.values})],
+        [fields for row in group if (fields := {key: row.values[key] for key in node.lineage if key in row.values})],
         [{"iter": i, "intermediate": s.output, "scratchpad": s.scratchpad} for i, s in enumerate(states)],
     )
     every = (f"_counts_prereduce_{node.name}", f"{node.name}_lineage", f"_{node.name}_intermediates")
-    return {name: value for name, value in zip(every, told, strict=True) if name in node.extra_fields}
+    return {name: value for name, value in zip(every, values, strict=True) if name in node.extra_fields}
 
 
 Method = Literal["random", "first_n", "cluster", "sem_sim", "semantic_similarity"]

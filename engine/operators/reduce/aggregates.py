@@ -45,8 +45,8 @@ def _parse(field: str, value: Any) -> Aggregate:
         case str():
             function, sources = value, (field,)
         case Mapping() if len(value) == 1 and all(_are_names(v) for v in value.values()):
-            [(function, given)] = value.items()
-            sources = (given,) if isinstance(given, str) else tuple(given)
+            [(function, names)] = value.items()
+            sources = (names,) if isinstance(names, str) else tuple(names)
         case _:
             raise ValueError(f"aggregate.{field} is a function, or {{function: field}}; not {value!r}")
     if function not in FUNCTIONS:
@@ -78,10 +78,10 @@ def _any(values: Sequence[Any]) -> bool:
 
 
 def _unique(values: Sequence[Any]) -> list[Any]:
-    found: dict[str, Any] = {}
+    distinct: dict[str, Any] = {}
     for value in values:
-        found.setdefault(canonical_json(value), value)
-    return list(found.values())
+        distinct.setdefault(canonical_json(value), value)
+    return list(distinct.values())
 
 
 def _most_common(values: Sequence[Any]) -> Any:
