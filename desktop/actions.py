@@ -55,9 +55,9 @@ class Actions(QObject):
             action.setIcon(icon(icon_name))
             self._icons.append((action, icon_name))
         action.triggered.connect(lambda checked=False: do())
-        found = self._menus[menu]
-        found.addAction(action)
-        found.menuAction().setVisible(True)
+        submenu = self._menus[menu]
+        submenu.addAction(action)
+        submenu.menuAction().setVisible(True)
         self.all.append(action)
         self.added.emit()
         return action

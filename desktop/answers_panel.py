@@ -158,7 +158,7 @@ class AnswersPanel(QWidget):
         item = self.tree.currentItem()
         held = item.data(0, _DATA) if item is not None else None
         items = answer.items if answer is not None else ()
-        placed = held if isinstance(held, ShownItem) else next((one for one in items if one.document), None)
+        placed = held if isinstance(held, ShownItem) else next((entry for entry in items if entry.document), None)
         if placed is not None and placed.document:
             self._show_item(placed)
         else:
@@ -166,13 +166,13 @@ class AnswersPanel(QWidget):
 
     def _show_answer(self, answer: ShownAnswer | None) -> None:
         """Show what is to be known of an answer, and what a person can do about it."""
-        told = answer or _NOTHING
-        means = f" You said: {told.clarified}" if told.clarified else ""
-        self.question.setText(f"{told.question}{means}")
-        self.note.setText("" if told.question_back else told.note)
+        shown = answer or _NOTHING
+        means = f" You said: {shown.clarified}" if shown.clarified else ""
+        self.question.setText(f"{shown.question}{means}")
+        self.note.setText("" if shown.question_back else shown.note)
         self.note.setVisible(bool(self.note.text()))
-        self.cards.show_items(told.items if told.status == "conflict" else ())
-        self.ask_back.show_question(told.question_back, told.document_name)
+        self.cards.show_items(shown.items if shown.status == "conflict" else ())
+        self.ask_back.show_question(shown.question_back, shown.document_name)
         self.ask_back.setEnabled(not self._workspace.read_only)
 
     def _show_item(self, item: ShownItem) -> None:
@@ -210,10 +210,10 @@ def _answer_item(answer: ShownAnswer) -> QTreeWidgetItem:
 
 def _item_of(item: ShownItem) -> QTreeWidgetItem:
     where = ", ".join(text for text in (place_text(item), _HOW.get(item.method, "")) if text)
-    told = QTreeWidgetItem([item.value or item.original, where])
-    told.setData(0, _DATA, item)
-    told.setToolTip(0, plain("\n".join(text for text in (item.snippet, item.problem) if text)))
+    row = QTreeWidgetItem([item.value or item.original, where])
+    row.setData(0, _DATA, item)
+    row.setToolTip(0, plain("\n".join(text for text in (item.snippet, item.problem) if text)))
     if item.problem:
-        told.setIcon(0, icon("warning"))
-        told.setData(0, _SIGN, "warning")
-    return told
+        row.setIcon(0, icon("warning"))
+        row.setData(0, _SIGN, "warning")
+    return row

@@ -68,10 +68,10 @@ def main(arguments: Sequence[str], *, passphrase: str = "", network: bool = Fals
     private_umask()
     app = make_app(arguments)
     Collector(app)
-    given = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
+    inherited = os.environ.pop(PASSPHRASE, "")  # before the worker starts, which would take it for other cases, too
     client = WorkerClient(command=(*WORKER, "--network") if network else WORKER)
     case = arguments[1] if len(arguments) > 1 else ""
-    window = make_window(QSettings(), client=client, case=case, passphrase=passphrase or given)
+    window = make_window(QSettings(), client=client, case=case, passphrase=passphrase or inherited)
     window.show()
     gc.freeze()  # what is there now stays: no collection need look at it
     return app.exec()

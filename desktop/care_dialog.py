@@ -118,7 +118,7 @@ class CareDialog(QDialog):
         super().done(code)
 
     def _do(
-        self, doing: str, query: Query[CareResult], then: Callable[[CareResult], None], again: Any, **given: Any
+        self, doing: str, query: Query[CareResult], then: Callable[[CareResult], None], again: Any, **parameters: Any
     ) -> None:
         def answered(result: CareResult) -> None:
             if result.locked:
@@ -131,7 +131,7 @@ class CareDialog(QDialog):
         self.findings.clear()
         self.verdict.setText(f"{doing}…")
         self.progress.setRange(0, 0)
-        self._question = self._space.client.ask(query, answered, self._failed, case=self.case, **given)
+        self._question = self._space.client.ask(query, answered, self._failed, case=self.case, **parameters)
         self._enable()
 
     def _ask_for_passphrase(self, is_wrong: bool, again: Callable[[], None]) -> None:

@@ -65,8 +65,8 @@ class Chart:
     def described(self) -> str:
         """Describe the chart in words."""
         largest = sorted(self.marks, key=lambda mark: -mark.count)[:_TOLD]
-        told = "; ".join(f"{mark.label}: {mark.count}" for mark in largest if mark.count)
-        return f"{self.title}. {told or 'Nothing to show'}. {self.note}".strip()
+        counts = "; ".join(f"{mark.label}: {mark.count}" for mark in largest if mark.count)
+        return f"{self.title}. {counts or 'Nothing to show'}. {self.note}".strip()
 
 
 class ChartView(QWidget):

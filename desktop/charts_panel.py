@@ -77,16 +77,16 @@ class ChartsPanel(RowsPanel):
         if not self.can_ask:
             return
         self.stop()
-        given: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
+        parameters: dict[str, Any] = {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
         match str(self.kind.currentData()):
             case "values":
-                self._ask(VALUES, self._show_values, unit="documents", **given)
+                self._ask(VALUES, self._show_values, unit="documents", **parameters)
             case "rows":
-                self._ask(VALUES, self._show_values, unit="rows", **given)
+                self._ask(VALUES, self._show_values, unit="rows", **parameters)
             case "matrix":
-                self._ask(MATRIX, self._show_matrix, **given)
+                self._ask(MATRIX, self._show_matrix, **parameters)
             case period:
-                self._ask(TIME, self._show_time, period=period, **given)
+                self._ask(TIME, self._show_time, period=period, **parameters)
 
     def save(self, path: str) -> None:
         """Write the chart to a file, .png or .pdf."""
@@ -114,8 +114,8 @@ class ChartsPanel(RowsPanel):
         self.chart.draw(painter, float(size.width()), paper())
         painter.end()
 
-    def _ask(self, query: Query[Answer], then: Callable[[Answer], None], **given: Any) -> None:
-        self._question = self._workspace.ask(query, then, **given)
+    def _ask(self, query: Query[Answer], then: Callable[[Answer], None], **parameters: Any) -> None:
+        self._question = self._workspace.ask(query, then, **parameters)
 
     def _kind_chosen(self) -> None:
         self._choose_column()
@@ -131,19 +131,19 @@ class ChartsPanel(RowsPanel):
         elif not over_time and named and (self.column.currentText() in dates or self.column.currentIndex() <= 0):
             self.column.setCurrentText(named[0])
 
-    def _show_values(self, found: Bars) -> None:
-        note = left_out([(found.others, "more value")])
-        self._show(Chart("bars", f"{found.column} by number of {found.unit}", marks_of(found.bars), note=note))
+    def _show_values(self, counts: Bars) -> None:
+        note = left_out([(counts.others, "more value")])
+        self._show(Chart("bars", f"{counts.column} by number of {counts.unit}", marks_of(counts.bars), note=note))
 
-    def _show_time(self, found: OverTime) -> None:
-        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(found.bars))
-        note = f"{counted(found.undated, 'row')} without a date." if found.undated else ""
+    def _show_time(self, series: OverTime) -> None:
+        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(series.bars))
+        note = f"{counted(series.undated, 'row')} without a date." if series.undated else ""
         if not marks:
-            note = f"No cell of {found.column} is a date. Choose another column. {note}"
-        self._show(Chart("columns", f"{found.column} by {found.period}", marks, note=note))
+            note = f"No cell of {series.column} is a date. Choose another column. {note}"
+        self._show(Chart("columns", f"{series.column} by {series.period}", marks, note=note))
 
-    def _show_matrix(self, found: NamedMatrix) -> None:
-        matrix, files = found.matrix, found.files
+    def _show_matrix(self, named: NamedMatrix) -> None:
+        matrix, files = named.matrix, named.files
         marks = tuple(
             Mark(f"{value} in {file}", count, value, document)
             for document, file, counts in zip(matrix.documents, files, matrix.counts, strict=True)

@@ -122,8 +122,8 @@ class EvidencePanel(QWidget):
             button.setEnabled(len(self._places) > 1)
         if not self._places:
             nothing = "This value was not looked for: it is not made of words of a record."
-            told = "Not located: this value was looked for in the records and not found." if missing else nothing
-            self._where.setText(told)
+            message = "Not located: this value was looked for in the records and not found." if missing else nothing
+            self._where.setText(message)
             self.viewer.clear()
             return
         place = self._places[self._at]
@@ -142,14 +142,14 @@ def _place_text(place: CellPlace) -> str:
 
 
 def _said(cell: CellDetails) -> list[str]:
-    told = []
+    lines = []
     if cell.value != cell.original:
-        told.append(f"The model wrote: {_text(cell.original) or '(nothing)'}")
+        lines.append(f"The model wrote: {_text(cell.original) or '(nothing)'}")
     if cell.verdict:
-        told.append(f"{cell.verdict.capitalize()} by {cell.who}, {cell.made_at[:16].replace('T', ' ')} UTC")
+        lines.append(f"{cell.verdict.capitalize()} by {cell.who}, {cell.made_at[:16].replace('T', ' ')} UTC")
     if cell.note:
-        told.append(f"Note: {cell.note}")
-    return told
+        lines.append(f"Note: {cell.note}")
+    return lines
 
 
 def _text(value: Any) -> str:

@@ -105,8 +105,8 @@ class FacetsPanel(QTreeWidget):
         head.setFirstColumnSpanned(True)
         for value, count in rows:
             text = hidden_title(str(value)) if group == "hidden" else str(value) if value else "unknown"
-            told = counted(count, "page") if group == "hidden" else f"{count:,}"
-            self._add(head, group, value, text, told, value in ticked)
+            amount = counted(count, "page") if group == "hidden" else f"{count:,}"
+            self._add(head, group, value, text, amount, value in ticked)
 
     def _add(
         self, head: QTreeWidgetItem | None, group: str, value: object, text: str, count: str, is_ticked: bool
@@ -123,8 +123,8 @@ class FacetsPanel(QTreeWidget):
 
     def _boxes(self) -> list[QTreeWidgetItem]:
         heads = [self.topLevelItem(place) for place in range(self.topLevelItemCount())]
-        found = [head for head in heads if head is not None and head.data(0, _KEY) is not None]
+        boxes = [head for head in heads if head is not None and head.data(0, _KEY) is not None]
         for head in heads:
             children = [head.child(place) for place in range(head.childCount())] if head is not None else []
-            found += [child for child in children if child is not None]
-        return found
+            boxes += [child for child in children if child is not None]
+        return boxes

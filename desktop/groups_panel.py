@@ -95,8 +95,8 @@ class GroupsPanel(QWidget):
         if not self.chosen or not self._run:
             self.list.clear()
             return
-        given: dict[str, Any] = {"run": self._run, "column": self.chosen, "only": self._selection()}
-        self._question = self._workspace.ask(results.GROUP, self._show, **given)
+        parameters: dict[str, Any] = {"run": self._run, "column": self.chosen, "only": self._selection()}
+        self._question = self._workspace.ask(results.GROUP, self._show, **parameters)
 
     def stop(self) -> None:
         """Give up what is on its way."""

@@ -71,16 +71,16 @@ class HitsModel(QAbstractListModel):
         """Ask for the next lines."""
         if not self.canFetchMore(parent):
             return
-        given = {"words": self._words, "only": self._only, "offset": len(self._rows), "limit": PAGE_HITS}
-        self._question = self._workspace.ask(search.LINES, self._take, self._failed, **given)
+        parameters = {"words": self._words, "only": self._only, "offset": len(self._rows), "limit": PAGE_HITS}
+        self._question = self._workspace.ask(search.LINES, self._take, self._failed, **parameters)
 
-    def _take(self, found: FoundLines) -> None:
-        self._question, self._has_more = "", found.has_more
-        self.is_fuzzy = found.is_fuzzy
-        if found.rows:
+    def _take(self, batch: FoundLines) -> None:
+        self._question, self._has_more = "", batch.has_more
+        self.is_fuzzy = batch.is_fuzzy
+        if batch.rows:
             first = len(self._rows)
-            self.beginInsertRows(QModelIndex(), first, first + len(found.rows) - 1)
-            self._rows += found.rows
+            self.beginInsertRows(QModelIndex(), first, first + len(batch.rows) - 1)
+            self._rows += batch.rows
             self.endInsertRows()
         self.counted.emit(len(self._rows), self._has_more)
 

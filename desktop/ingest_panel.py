@@ -92,8 +92,8 @@ class IngestPanel(QFrame):
 
     def read_again(self, file: str, **options: Any) -> None:
         """Read one file anew, also one that is in the case, with options of the ingest command."""
-        given = {**self._workspace.reading_options(), **options}
-        self._workspace.job.start("ingest", folder=file, case=self._workspace.case, again=True, **given)
+        all_options = {**self._workspace.reading_options(), **options}
+        self._workspace.job.start("ingest", folder=file, case=self._workspace.case, again=True, **all_options)
 
     def _is_reading(self) -> bool:
         job = self._workspace.job
@@ -124,8 +124,8 @@ class IngestPanel(QFrame):
             self.start.hide()
             self._offers.clear()
         elif files == known:
-            there = _what_is_there(files, sum(estimate.removed for estimate in estimates))
-            self._show(f"{named}: {there}", bar=False, offer=True, job=False)
+            sentence = _what_is_there(files, sum(estimate.removed for estimate in estimates))
+            self._show(f"{named}: {sentence}", bar=False, offer=True, job=False)
             self.start.hide()
             self._offers.clear()
         else:
@@ -191,8 +191,8 @@ class IngestPanel(QFrame):
 
     def _read_next(self) -> None:
         folder = self._going.pop(0)
-        given = self._workspace.reading_options()
-        self._workspace.job.start("ingest", folder=folder, case=self._workspace.case, **given)
+        options = self._workspace.reading_options()
+        self._workspace.job.start("ingest", folder=folder, case=self._workspace.case, **options)
 
     def _put_off(self) -> None:
         """Take back what was offered."""
@@ -280,10 +280,10 @@ class IngestPanel(QFrame):
 
 def _what_is_there(files: int, removed: int) -> str:
     """Say that there is nothing to read, and where what was removed is found."""
-    there = "the file is in the case." if files == 1 else f"all {files:,} files are in the case."
+    sentence = "the file is in the case." if files == 1 else f"all {files:,} files are in the case."
     if not removed:
-        return there
-    return f"{there} Removed from it: {removed:,}; tick Removed from the case to put that back."
+        return sentence
+    return f"{sentence} Removed from it: {removed:,}; tick Removed from the case to put that back."
 
 
 def _new_files(files: int, known: int) -> str:

@@ -103,10 +103,10 @@ class LedgerPanel(QWidget):
             self.entries.run, self.entries.fate = self._run, str(self.fate.currentData())
             self.entries.begin()
 
-    def _show(self, found: LedgerSums) -> None:
-        self.sums.setText(sums_text(found))
-        self.operators.show_rows(found.operators)
-        for index, count in enumerate((found.failed, found.rejected)):
+    def _show(self, sums: LedgerSums) -> None:
+        self.sums.setText(sums_text(sums))
+        self.operators.show_rows(sums.operators)
+        for index, count in enumerate((sums.failed, sums.rejected)):
             self.fate.setItemText(index, f"{_FATES[index][1]} ({count:,})")
 
     def _show_hint(self) -> None:

@@ -115,8 +115,8 @@ class NamesPanel(QWidget):
         grid.setColumnStretch(1, 1)
         return grid
 
-    def _decide(self, query: Query[NamesChanged], **given: Any) -> None:
-        self._workspace.edit(query, self._decided, run=self._run, column=self._column, **given)
+    def _decide(self, query: Query[NamesChanged], **parameters: Any) -> None:
+        self._workspace.edit(query, self._decided, run=self._run, column=self._column, **parameters)
 
     def _decided(self, done: NamesChanged) -> None:
         rows = f"{counted(done.rows, 'row')} of the table changed." if done.rows else ""

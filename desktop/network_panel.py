@@ -136,20 +136,20 @@ class NetworkPanel(RowsPanel):
             return
 
         def written(counts: tuple[int, int]) -> None:
-            told = f"{counted(counts[0], 'node')} and {counted(counts[1], 'link')}"
-            self._workspace.said.emit(f"The network is in {path}: {told}.", "")
+            text = f"{counted(counts[0], 'node')} and {counted(counts[1], 'link')}"
+            self._workspace.said.emit(f"The network is in {path}: {text}.", "")
 
         self._workspace.ask(SAVE, written, file=path, **self._given())
 
     def _given(self) -> dict[str, Any]:
         return {"run": self._run, "choice": self.choice, "only": self._selection()}
 
-    def _take(self, found: ShownNetwork) -> None:
-        parts = ((found.other_nodes, "more node"), (found.other_links, "weaker link"))
+    def _take(self, network: ShownNetwork) -> None:
+        parts = ((network.other_nodes, "more node"), (network.other_links, "weaker link"))
         self._note.setText(left_out(parts, ": filter the rows, or save the network"))
         self._note.setVisible(bool(self._note.text()))
-        links = [NetworkLink(*link) for link in found.links]
-        self._show(NetworkDrawing("who with whom", found.nodes, links), _NO_NODE)
+        links = [NetworkLink(*link) for link in network.links]
+        self._show(NetworkDrawing("who with whom", network.nodes, links), _NO_NODE)
 
     def _show(self, drawing: NetworkDrawing, hint: str) -> None:
         self.view.show_network(drawing, hint)
@@ -172,13 +172,13 @@ class NetworkPanel(RowsPanel):
         ends = [{"kind": node.kind, "label": node.label, "column": node.column} for node in nodes]
         self._rows_question = self._workspace.ask(ROWS, self._list, ends=ends, **self._given())
 
-    def _list(self, found: LinkedRows) -> None:
-        for row in found.rows:
+    def _list(self, linked: LinkedRows) -> None:
+        for row in linked.rows:
             item = QListWidgetItem(f"{row.text}\n{row.file}, row {row.number}")
             item.setData(_ROW, (row.row, row.column, row.inside))
             self.rows.addItem(item)
-        if found.others:
-            self._title.setText(f"{self._title.text()} ({found.others:,} not listed)")
+        if linked.others:
+            self._title.setText(f"{self._title.text()} ({linked.others:,} not listed)")
         self.listed.emit()
         if self._opens_first and self.rows.count():
             self.rows.setCurrentRow(0)

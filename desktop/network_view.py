@@ -300,8 +300,8 @@ class NetworkView(QWidget):
         self._current, self._link, self._pictures = -1, -1, None
         self.setAccessibleName(f"Network: {drawing.title}")
         largest = "; ".join(described(node) for node in drawing.nodes[:12])
-        told = f"{counted(len(drawing.nodes), 'node')}, {counted(len(drawing.links), 'link')}. {largest}"
-        self.setAccessibleDescription(told if drawing.nodes else hint)
+        summary = f"{counted(len(drawing.nodes), 'node')}, {counted(len(drawing.links), 'link')}. {largest}"
+        self.setAccessibleDescription(summary if drawing.nodes else hint)
         self.show_all()
 
     def show_all(self) -> None:
@@ -474,11 +474,11 @@ class NetworkView(QWidget):
 
     def _link_at(self, point: QPointF) -> int:
         """Return the nearest link within _NEAR_LINK, -1 for none."""
-        nodes, there = self.drawing.nodes, self._in_layout(point)
+        nodes, spot = self.drawing.nodes, self._in_layout(point)
         best, nearest = -1, _NEAR_LINK / self._placement.scale
         for number, link in enumerate(self.drawing.links):
             first, second = nodes[link.first], nodes[link.second]
-            distance = _distance(there, (first.x, first.y), (second.x, second.y))
+            distance = _distance(spot, (first.x, first.y), (second.x, second.y))
             if distance < nearest:
                 best, nearest = number, distance
         return best

@@ -96,8 +96,8 @@ class OfflinePanel(QDialog):
         self._ready()
         super().done(code)
 
-    def _ask(self, query: Query[OfflineState], waiting: str, **given: Any) -> None:
-        self._question = self._space.client.ask(query, self._take_state, self._failed, **given)
+    def _ask(self, query: Query[OfflineState], waiting: str, **parameters: Any) -> None:
+        self._question = self._space.client.ask(query, self._take_state, self._failed, **parameters)
         self._wait(waiting)
 
     def _wait(self, waiting: str) -> None:

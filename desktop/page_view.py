@@ -442,14 +442,14 @@ def _part_box(part: ViewLine, begin: int, end: int) -> Box | None:
 
 def boxes_of(texts: Sequence[str], boxes: Sequence[Box], stretch: Stretch) -> list[Box]:
     """Return a box for each line of a stretch, as wide as what is selected of it."""
-    found = []
+    outlines = []
     for line in range(stretch.first.line, stretch.last.line + 1):
         edges, (_, y0, _, y1) = _edges(texts[line], boxes[line]), boxes[line]
         begin = stretch.first.character if line == stretch.first.line else 0
         end = stretch.last.character if line == stretch.last.line else len(texts[line])
         left, right = sorted((edges[begin], edges[end]))
-        found.append((left, y0, right, y1))
-    return found
+        outlines.append((left, y0, right, y1))
+    return outlines
 
 
 def _edges(text: str, box: Box) -> list[float]:
@@ -457,9 +457,9 @@ def _edges(text: str, box: Box) -> list[float]:
     font = QFont()
     font.setPixelSize(_FONT_PIXELS)
     if has_letters_from_right(text):
-        found = edges_of(text, font)
-        scale = (box[2] - box[0]) / max(*found, 1.0)
-        return [box[0] + place * scale for place in found]
+        edges = edges_of(text, font)
+        scale = (box[2] - box[0]) / max(*edges, 1.0)
+        return [box[0] + place * scale for place in edges]
     metrics = QFontMetricsF(font)
     places, at = [0.0], 0.0
     for character in text:

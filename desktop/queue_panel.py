@@ -182,9 +182,9 @@ class QueuePanel(QWidget):
         self.choices.show_entry(entry, can_change=not is_going)
         self.selected.emit()
 
-    def _choose(self, given: str, model: str, trust_code: bool) -> None:
+    def _choose(self, choice: str, model: str, trust_code: bool) -> None:
         if entry := self.current():
-            self.queue.choose(entry.id, given, model, trust_code=trust_code)
+            self.queue.choose(entry.id, choice, model, trust_code=trust_code)
 
 
 _AS_THE_QUESTION_SAYS = "As the question says"
@@ -232,8 +232,8 @@ class RunChoices(QWidget):
         offers = document_offers(tags, self._space.selected_documents)
         self._offer(self.documents, [*offers, (_AS_THE_QUESTION_SAYS, "")])
 
-    def _offer_models(self, found: list[ModelFacts]) -> None:
-        here = [row for row in found if row.installed and row.kind == "language"]
+    def _offer_models(self, facts: list[ModelFacts]) -> None:
+        here = [row for row in facts if row.installed and row.kind == "language"]
         offers = [(f"{row.id} (default)" if row.is_default else row.id, row.id) for row in here]
         self._offer(self.model, [(_AS_THE_QUESTION_SAYS, ""), *offers])
 

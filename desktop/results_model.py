@@ -243,8 +243,8 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
             return text
         match role:
             case Qt.ItemDataRole.AccessibleTextRole:
-                told = _told(row, place, self.columns[place].name)
-                return f"{text} ({', '.join(told)})" if told else text
+                remarks = _told(row, place, self.columns[place].name)
+                return f"{text} ({', '.join(remarks)})" if remarks else text
             case Qt.ItemDataRole.ToolTipRole:
                 shown = text if len(text) <= _TIP_CHARACTERS else f"{text[:_TIP_CHARACTERS]}…"
                 return plain("\n".join((shown, *_tips(row, place, self.columns[place].name)))) or None

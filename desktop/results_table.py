@@ -156,10 +156,10 @@ class ResultsTable(QTableView):
 
     def go_to(self, row: int, column: int) -> None:
         """Make a cell the current one, and select it alone."""
-        there = self._results.index(row, min(column, self._results.columnCount() - 1))
-        if there.isValid():
-            self.selectionModel().setCurrentIndex(there, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-            self.scrollTo(there)
+        cell = self._results.index(row, min(column, self._results.columnCount() - 1))
+        if cell.isValid():
+            self.selectionModel().setCurrentIndex(cell, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self.scrollTo(cell)
 
     def copy(self) -> None:
         """Put the selected cells on the clipboard, a line for each row, with tabs between cells."""
@@ -400,7 +400,7 @@ class FilterHeader(QHeaderView):
         self._typing.stop()
         self.filtered.emit()
 
-    def _place(self, *given: int) -> None:
+    def _place(self, *values: int) -> None:
         height = self._box_height()
         for number, box in enumerate(self._boxes, self._unfiltered):
             if number >= self.count():

@@ -165,9 +165,9 @@ class RunQueue(QObject):
         going = self.current if self._space.job.run_id == run else 0
         of_run = next((entry.id for entry in self.entries if entry.run_id == run), going)
 
-        def clarified(told: Clarified) -> None:
-            self._take(told.queue)
-            begun = self.start(told.entry)
+        def clarified(reply: Clarified) -> None:
+            self._take(reply.queue)
+            begun = self.start(reply.entry)
             how = "is asked again now" if begun else "is asked again when the current job has ended"
             self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
 
@@ -195,11 +195,11 @@ class RunQueue(QObject):
             return False
         self.current, self._case = entry.id, self._space.case
         self._mark("running", "")
-        given = {"pipeline": entry.pipeline, "case": self._case, **self._space.reading_options()}
+        parameters = {"pipeline": entry.pipeline, "case": self._case, **self._space.reading_options()}
         chosen = {"input": entry.input, "model": entry.model, "trust_code": entry.trust_code}
-        given |= {key: value for key, value in chosen.items() if value}
-        given |= self._allowed.get(entry.id, {})
-        self._space.job.start(entry.kind, **given, **entry.options)
+        parameters |= {key: value for key, value in chosen.items() if value}
+        parameters |= self._allowed.get(entry.id, {})
+        self._space.job.start(entry.kind, **parameters, **entry.options)
         self.began.emit(self.current)
         self.changed.emit()
         return True
@@ -225,40 +225,40 @@ class RunQueue(QObject):
         """Show an entry as it is now, before the worker says so."""
         self.entries = [entry if other.id == entry.id else other for other in self.entries]
 
-    def _edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **given: Any) -> None:
+    def _edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **parameters: Any) -> None:
         """Change the queue. The worker answers edits in order: the last answer has them all, one before lacks some.
 
         `then` gets what the worker answers, the queue with this edit, while the case is the same.
         """
-        case = given.setdefault("case", self._space.case)
+        case = parameters.setdefault("case", self._space.case)
         self._edits += 1
         self._unanswered += 1
 
-        def answered(told: Answer) -> None:
+        def answered(reply: Answer) -> None:
             self._unanswered -= 1
             is_here = case == self._space.case
             if not self._unanswered and is_here:
-                self._take(_queue_of(told))
+                self._take(_queue_of(reply))
             elif not self._unanswered:
                 self.load()
             if then is not None and is_here:
-                then(told)
+                then(reply)
 
         def refused(message: str, advice: str) -> None:
             self._unanswered -= 1
             self._space.client.problem.emit(message, advice)
             self.load()
 
-        self._space.client.ask(query, answered, refused, is_edit=True, **given)
+        self._space.client.ask(query, answered, refused, is_edit=True, **parameters)
 
-    def _mark(self, state: QueueState, told: str, then: Callable[[object], None] | None = None) -> None:
+    def _mark(self, state: QueueState, message: str, then: Callable[[object], None] | None = None) -> None:
         """Note how the current entry is, here at once, and in its case."""
         run_id, case = "" if state == "running" else self._space.job.run_id, self._case
         entry = self.entry(self.current)
         if entry is not None and case == self._space.case:
-            self._replace(replace(entry, state=state, told=told, run_id=run_id or entry.run_id))
+            self._replace(replace(entry, state=state, told=message, run_id=run_id or entry.run_id))
         known: dict[str, Any] = {"run": run_id} if run_id else {}
-        self._edit(queue.MARK, then, case=case, entry=self.current, state=state, told=told, **known)
+        self._edit(queue.MARK, then, case=case, entry=self.current, state=state, told=message, **known)
 
     def _finished(self, code: int) -> None:
         if not self.current:
@@ -292,10 +292,10 @@ class RunQueue(QObject):
             self.ended.emit(entry)
         self.changed.emit()
 
-    def _end(self, state: QueueState, told: str, *, go_on: bool, was_refused: bool = False) -> None:
+    def _end(self, state: QueueState, message: str, *, go_on: bool, was_refused: bool = False) -> None:
         run = self._space.job.run_id if state == "finished" else ""
         # Told when the worker knows which question the run is of.
-        self._mark(state, told, (lambda queue: self._space.run_finished.emit(run)) if run else None)
+        self._mark(state, message, (lambda queue: self._space.run_finished.emit(run)) if run else None)
         if not was_refused:
             self._allowed.pop(self.current, None)
         entry, self.current = self.entry(self.current), 0

@@ -223,8 +223,8 @@ class TermsDialog(QDialog):
         is_filtered = any(value for part, value in self._only.items() if part != "asked_in")
         where = " among those that fit the filters of Documents" if is_filtered else ""
         count = len(self.model.rows)
-        found = f"{counted(count, 'document holds', 'documents hold')} a term{where}."
-        self.told.setText(f"{found} Found nowhere: {', '.join(none)}." if none else found)
+        sentence = f"{counted(count, 'document holds', 'documents hold')} a term{where}."
+        self.told.setText(f"{sentence} Found nowhere: {', '.join(none)}." if none else sentence)
         self._enable()
 
     def _failed(self, message: str, advice: str) -> None:

@@ -47,11 +47,11 @@ def units(text: str, place: int) -> int:
 def edges_of(text: str, font: QFont) -> list[float]:
     """Return the x of the edge before each character in the order of the text, and of that behind the last one."""
     _layout, line = shaped(text, font, from_right=reads_from_right(text))
-    found = []
+    edges = []
     for place in range(len(text) + 1):
         x, _ = cast("tuple[float, int]", line.cursorToX(units(text, place)))
-        found.append(x)
-    return found
+        edges.append(x)
+    return edges
 
 
 def width_of(text: str, font: QFont) -> float:

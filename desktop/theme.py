@@ -92,7 +92,7 @@ def hit_colour() -> QColor:
 def icon(name: str) -> QIcon:
     """Return one of our icons in the colour of text; those of buttons are drawn anew after a change of theme."""
     source = (_ICONS / f"{name}.svg").read_text(encoding="utf-8")
-    found = QIcon()
+    picture = QIcon()
     for mode, group, role in _MODES:
         colour = QGuiApplication.palette().color(group, role).name()
         renderer = QSvgRenderer(QByteArray(source.replace("currentColor", colour).encode()))
@@ -102,9 +102,9 @@ def icon(name: str) -> QIcon:
             painter = QPainter(pixmap)
             renderer.render(painter, QRectF(0, 0, size, size))
             painter.end()
-            found.addPixmap(pixmap, mode)
-    _names[found.cacheKey()] = name
-    return found
+            picture.addPixmap(pixmap, mode)
+    _names[picture.cacheKey()] = name
+    return picture
 
 
 def _draw_icons_anew(app: QApplication) -> None:

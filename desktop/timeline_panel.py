@@ -81,13 +81,13 @@ class TimelinePanel(RowsPanel):
             def written(rows: int) -> None:
                 self._workspace.said.emit(f"The timeline is in {path}: {counted(rows, 'row')}.", "")
 
-            given: dict[str, Any] = {
+            parameters: dict[str, Any] = {
                 "run": self._run,
                 "column": self.column.currentText(),
                 "file": path,
                 "only": self._selection(),
             }
-            self._workspace.ask(SAVE, written, **given)
+            self._workspace.ask(SAVE, written, **parameters)
         else:
             size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)
             self.pictures.write(self.view.drawing, path, size, self.view.font())
@@ -95,17 +95,17 @@ class TimelinePanel(RowsPanel):
     def _say_written(self, path: str, is_there: bool) -> None:
         self.say_written(path, is_there, "Choose another place, or .svg if it is long.")
 
-    def _take(self, found: ShownTimeline) -> None:
-        offered = found.columns if found.column in found.columns else (found.column, *found.columns)
+    def _take(self, timeline: ShownTimeline) -> None:
+        offered = timeline.columns if timeline.column in timeline.columns else (timeline.column, *timeline.columns)
         with QSignalBlocker(self.column):
             self.column.clear()
             self.column.addItems([column for column in offered if column])
-            self.column.setCurrentText(found.column)
-        self.column.setEnabled(bool(found.column))
-        self._save.setEnabled(bool(found.entries or found.undated))
-        parts = ((found.other_entries, "more date"), (found.other_undated, "more row"))
+            self.column.setCurrentText(timeline.column)
+        self.column.setEnabled(bool(timeline.column))
+        self._save.setEnabled(bool(timeline.entries or timeline.undated))
+        parts = ((timeline.other_entries, "more date"), (timeline.other_undated, "more row"))
         note = left_out(parts, ": filter the rows, or save a table")
-        title = f"Rows by {found.column}" if found.column else "No column of this table holds dates."
-        moments = (*found.entries, *found.undated)
-        self.view.show_timeline(TimelineDrawing(title, moments, len(found.entries), note))
+        title = f"Rows by {timeline.column}" if timeline.column else "No column of this table holds dates."
+        moments = (*timeline.entries, *timeline.undated)
+        self.view.show_timeline(TimelineDrawing(title, moments, len(timeline.entries), note))
         self.drawn.emit()

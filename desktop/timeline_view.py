@@ -168,8 +168,8 @@ class TimelineView(QWidget):
         self.drawing, self._current = drawing, -1
         self.setAccessibleName(f"Timeline: {drawing.title}")
         undated = len(drawing.moments) - drawing.dated
-        told = f"{drawing.dated} dates, {undated} without a sure date. {drawing.note}"
-        self.setAccessibleDescription(told.strip())
+        summary = f"{drawing.dated} dates, {undated} without a sure date. {drawing.note}"
+        self.setAccessibleDescription(summary.strip())
         self.setMinimumSize(self.sizeHint())
         self.updateGeometry()
         self.update()

@@ -256,12 +256,12 @@ class Viewer(QWidget):
         query: Query[Answer],
         then: Callable[[Answer], object],
         failed: Failed | None = None,
-        **given: Any,
+        **parameters: Any,
     ) -> None:
         """Ask, and forget an earlier question of the same kind."""
         if what in self._questions:
             self._workspace.client.forget(self._questions[what])
-        self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **given)
+        self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **parameters)
 
     def _ask_lines(self) -> None:
         near: dict[str, Any] = {"near": self._line} if self._line else {}
@@ -289,8 +289,8 @@ class Viewer(QWidget):
         self._picture_scale = 0.0
         self._transform()
         wanted = [self._line, *self._lines]
-        own = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
-        self.view.mark_evidence([*self._evidence, *own])
+        boxes = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
+        self.view.mark_evidence([*self._evidence, *boxes])
         self._mark_found()
         if self._place is not None:
             across, down = self._place
@@ -307,10 +307,10 @@ class Viewer(QWidget):
         self._hint.setText(hint)
         self._hint.setVisible(bool(hint))
 
-    def _show_found(self, found: list[tuple[int, int]]) -> None:
-        self._found = found
-        self._bar.count.setText(f"{len(found):,} lines" if len(found) != 1 else "1 line")
-        if found and self._page not in {page for page, _ in self._found}:
+    def _show_found(self, places: list[tuple[int, int]]) -> None:
+        self._found = places
+        self._bar.count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
+        if places and self._page not in {page for page, _ in self._found}:
             self.find_next()
         self._mark_found()
 
@@ -457,9 +457,9 @@ class SectionsBox(QWidget):
 
     def _point(self) -> None:
         """Show the section in which the page begins, or the first that begins on it."""
-        there = [place for place, section in enumerate(self._sections) if section.first_page < self._page]
+        earlier = [place for place, section in enumerate(self._sections) if section.first_page < self._page]
         here = [place for place, section in enumerate(self._sections) if section.first_page == self._page]
-        self.box.setCurrentIndex((here[:1] or there[-1:] or [-1])[0])
+        self.box.setCurrentIndex((here[:1] or earlier[-1:] or [-1])[0])
 
     def _choose(self, place: int) -> None:
         section = self._sections[place]

@@ -78,8 +78,8 @@ def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[Segment]
     pieces: list[Piece] = []
     rest = rendered
     for i, (role, parts) in enumerate(messages):
-        before, found, rest = rest.partition(_marker(i))
-        if not found:
+        before, marker, rest = rest.partition(_marker(i))
+        if not marker:
             raise ModelError(
                 f"the model's chat template drops or moves message {i + 1} of {len(messages)} ({role})",
                 advice="Use another model, or leave out the system prompt if it is that message.",

@@ -77,17 +77,17 @@ def choice_probabilities(
     `bytes_of` gives the bytes of a token; the tokens of `reply` joined are the reply's text.
     """
     text, laid = _lay(reply, steps, bytes_of)
-    found = {}
+    probabilities = {}
     for place in _places(text, schema):
         sides = _nullable(place.schema)
         if sides is not None and not _closed(sides[0]):
             absent = _absent(place, sides[1], text, laid)
-            found[place.pointer] = absent if text[place.begin : place.end] == sides[1] else 1 - absent
+            probabilities[place.pointer] = absent if text[place.begin : place.end] == sides[1] else 1 - absent
         elif sides is not None or _closed(place.schema):
-            found[place.pointer] = _chosen(place, text, laid)
+            probabilities[place.pointer] = _chosen(place, text, laid)
         elif _may_be_empty(place.schema) and (empty := _empty(place, text, laid)) is not None:
-            found[place.pointer] = 1 - empty if place.value else empty
-    return found
+            probabilities[place.pointer] = 1 - empty if place.value else empty
+    return probabilities
 
 
 def choice_alternatives(
@@ -101,13 +101,13 @@ def choice_alternatives(
     that several values go on with counts for all of them alike.
     """
     text, laid = _lay(reply, steps, bytes_of)
-    found = {}
+    alternatives = {}
     for place in _places(text, schema):
         names = _names(place.schema)
         masses = {name: _mass(written, place, text, laid) for name, written in names.items()}
         if total := sum(masses.values()):
-            found[place.pointer] = {name: mass / total for name, mass in masses.items()}
-    return found
+            alternatives[place.pointer] = {name: mass / total for name, mass in masses.items()}
+    return alternatives
 
 
 def _names(schema: Mapping[str, Any]) -> dict[str, bytes]:
@@ -257,14 +257,14 @@ def _absent(place: _Place, null: bytes, text: bytes, laid: Sequence[_Laid]) -> f
     the word as any token does count for it. `place` is a value given, or null.
     """
     is_word = null.startswith(b'"')
-    told = place.begin + (1 if is_word else 0)
+    decided = place.begin + (1 if is_word else 0)
     for step in laid:
-        if step.start > told:
+        if step.start > decided:
             break
-        if step.end <= told:
+        if step.end <= decided:
             continue
         word = text[step.start : place.begin] + null[max(0, step.start - place.begin) :]
-        fitting = [(piece, p) for piece, p in step.pieces if _agree(piece, word) and step.start + len(piece) > told]
+        fitting = [(piece, p) for piece, p in step.pieces if _agree(piece, word) and step.start + len(piece) > decided]
         ends = len(word) - (1 if is_word else 0)
         most = max((min(len(piece), ends) for piece, _ in fitting), default=0) if is_word else 0
         return sum(p for piece, p in fitting if len(piece) >= most)
@@ -278,7 +278,7 @@ def _empty(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float | None:
     step decides it.
     """
     decided = place.begin + 1
-    empty = given = 0.0
+    empty = filled = 0.0
     left = 1.0
     for step in laid:
         if step.start > decided:
@@ -287,13 +287,13 @@ def _empty(place: _Place, text: bytes, laid: Sequence[_Laid]) -> float | None:
             continue
         at = decided - step.start
         empty += left * sum(p for piece, p in step.pieces if piece[at : at + 1] == b"]")
-        given += left * sum(p for piece, p in step.pieces if piece[at : at + 1] not in (b"", b"]"))
+        filled += left * sum(p for piece, p in step.pieces if piece[at : at + 1] not in (b"", b"]"))
         left *= sum(p for piece, p in step.pieces if piece == text[step.start : step.end])
-    return empty / (empty + given) if empty + given else None
+    return empty / (empty + filled) if empty + filled else None
 
 
-def _agree(one: bytes, other: bytes) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _agree(piece: bytes, other: bytes) -> bool:
+    return piece.startswith(other) or other.startswith(piece)
 
 
 def _places(text: bytes, schema: Mapping[str, Any]) -> Iterator[_Place]:

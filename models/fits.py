@@ -84,14 +84,14 @@ def _misfits(value: Any, schema: dict[str, Any], at: str) -> Iterator[str]:
 
 def _misfits_every_branch(value: Any, branches: list[dict[str, Any]], at: str) -> Iterator[str]:
     """Say what is wrong with the one alternative that has the value's type, or with each of them."""
-    found = [list(_misfits(value, branch, at)) for branch in branches]
-    if not all(found):
+    faults = [list(_misfits(value, branch, at)) for branch in branches]
+    if not all(faults):
         return
     meant = [n for n, branch in enumerate(branches) if "type" in branch and _has_type(value, branch["type"])]
     if len(meant) == 1:
-        yield from found[meant[0]]
+        yield from faults[meant[0]]
     else:
-        yield f"{at} fits no alternative: {'; '.join(misfits[0] for misfits in found)}"
+        yield f"{at} fits no alternative: {'; '.join(misfits[0] for misfits in faults)}"
 
 
 def _text_misfits(value: str, schema: dict[str, Any], at: str) -> Iterator[str]:

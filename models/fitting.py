@@ -125,15 +125,15 @@ def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_
     0 where the file does not say what its own is. Raises NotEnoughMemory with what would fit.
     """
     largest = needs.largest_context(available_bytes)
-    own = needs.context_tokens
+    own_context = needs.context_tokens
     if wanted is not None:
-        asked = min(wanted, own) if own else wanted
+        asked = min(wanted, own_context) if own_context else wanted
         fits = needs.memory(asked, available_bytes).fits
         if not fits:
             raise _refusal(spec, needs, asked, available_bytes)
         return asked
-    if largest < min(LEAST_CHOSEN_CONTEXT, own) or not needs.memory(0, available_bytes).fits:
-        raise _refusal(spec, needs, min(LEAST_CHOSEN_CONTEXT, own), available_bytes)
+    if largest < min(LEAST_CHOSEN_CONTEXT, own_context) or not needs.memory(0, available_bytes).fits:
+        raise _refusal(spec, needs, min(LEAST_CHOSEN_CONTEXT, own_context), available_bytes)
     return largest
 
 

@@ -206,15 +206,15 @@ def _tensor_count(reader: _Reader) -> int:
 
 def _read_offsets(reader: _Reader, count: int) -> list[tuple[int, str]]:
     """Read where each tensor begins, counted from the first, and its name; ascending."""
-    found = []
+    offsets = []
     for _ in range(count):
         name = reader.text()
         dimensions = int(reader.number("I"))
         if dimensions > MOST_DIMENSIONS:
             raise reader.fail(f"a tensor has {dimensions} dimensions; at most {MOST_DIMENSIONS} are believable")
         reader.skip(8 * dimensions + 4)
-        found.append((int(reader.number("Q")), name))
-    return sorted(found)
+        offsets.append((int(reader.number("Q")), name))
+    return sorted(offsets)
 
 
 def _sum_by_layer(reader: _Reader, offsets: Sequence[tuple[int, str]], size: int) -> TensorBytes:

@@ -69,8 +69,8 @@ def choose_layers(needs: LayerNeeds, rooms: Sequence[int]) -> LayerChoice:
         used += layer + kv
         fitting += 1
     if fitting == 0:
-        one = used + needs.tensors.layers[-1] + kv
-        return LayerChoice(0, f"not one of {count} layers fits: {_sizes(one, room_bytes)}")
+        least_bytes = used + needs.tensors.layers[-1] + kv
+        return LayerChoice(0, f"not one of {count} layers fits: {_sizes(least_bytes, room_bytes)}")
     sizes = _sizes(used, room_bytes)
     return LayerChoice(fitting, f"{fitting} of {count} layers: {sizes}, all need {_gb(needs.whole_bytes)}")
 

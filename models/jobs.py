@@ -216,13 +216,13 @@ def likeliest(allowed: NDArray[np.intp], scores: NDArray[np.float32], bytes_of: 
         if side is None:
             return best
         sides.append(side)
-    told = np.asarray(sides)
-    if not told[best]:
+    signs = np.asarray(sides)
+    if not signs[best]:
         return best  # a token before the answer, which leaves it open
-    lean = told @ np.exp((scores - scores.max()).astype(np.float64))
-    if lean * told[best] >= 0:
+    lean = signs @ np.exp((scores - scores.max()).astype(np.float64))
+    if lean * signs[best] >= 0:
         return best
-    others = np.flatnonzero(told == -told[best])
+    others = np.flatnonzero(signs == -signs[best])
     return int(others[scores[others].argmax()])
 
 

@@ -61,12 +61,12 @@ def best_layout(scores: Mapping[LayoutName, float]) -> LayoutName:
 
 
 async def _score(backend: LaysOut, name: LayoutName) -> float:
-    own, backend.layout = backend.layout, name
+    own_layout, backend.layout = backend.layout, name
     try:
-        given = await asyncio.gather(*(_ask(backend, question) for question in shipped_questions()))
+        replies = await asyncio.gather(*(_ask(backend, question) for question in shipped_questions()))
     finally:
-        backend.layout = own
-    return score(list(zip(given, (q.answer for q in shipped_questions()), strict=True)))
+        backend.layout = own_layout
+    return score(list(zip(replies, (q.answer for q in shipped_questions()), strict=True)))
 
 
 async def _ask(backend: LaysOut, question: Question) -> Any:
@@ -83,12 +83,12 @@ def score(pairs: Sequence[tuple[Any, Any]]) -> float:
 
     An empty list counts as a value, for not to find anything may be right or wrong.
     """
-    right = told = wanted = 0
+    right = replied = wanted = 0
     for reply, answer in pairs:
         said = set() if reply is None else set(_values(reply))
         true = set(_values({"answer": answer}))
-        right, told, wanted = right + len(said & true), told + len(said), wanted + len(true)
-    return 2 * right / (told + wanted) if told + wanted else 1.0
+        right, replied, wanted = right + len(said & true), replied + len(said), wanted + len(true)
+    return 2 * right / (replied + wanted) if replied + wanted else 1.0
 
 
 def _values(body: Any, name: str = "") -> Iterator[tuple[str, str]]:

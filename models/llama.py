@@ -253,8 +253,8 @@ class LlamaBackend:
         """Return what the reply says of how sure the model was: fields of Reply."""
         if not request.probabilities:
             return {}
-        told = (job.reply, job.steps, request.schema, self._guides.token_bytes)
-        return {"probabilities": choice_probabilities(*told), "alternatives": choice_alternatives(*told)}
+        inputs = (job.reply, job.steps, request.schema, self._guides.token_bytes)
+        return {"probabilities": choice_probabilities(*inputs), "alternatives": choice_alternatives(*inputs)}
 
     def _serve(self) -> None:
         """Run the scheduler until closed. However the thread ends, no request is left waiting."""

@@ -103,9 +103,9 @@ def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -
 
     The layout of replies is tried for models that are not of the catalogue.
     """
-    found = find_model(name)
-    options = [] if found.entry else [LAYOUT_OPTION]
-    answer = run_child("models.measuring", found.path, *options, timeout_seconds=timeout_seconds)
+    model = find_model(name)
+    options = [] if model.entry else [LAYOUT_OPTION]
+    answer = run_child("models.measuring", model.path, *options, timeout_seconds=timeout_seconds)
     if answer is None:
         raise ModelError(f"measuring took longer than {timeout_seconds:.0f} s", advice="Close other programs.")
     try:
@@ -113,7 +113,7 @@ def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -
     except (ValueError, TypeError) as error:
         reason = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
         raise ModelError(f"the model could not be measured: {reason}", advice="See `redwell doctor`.") from error
-    remember_rates(found, rates)
+    remember_rates(model, rates)
     return rates
 
 

@@ -116,11 +116,11 @@ def _chat_template(folder: Path, config: dict[str, Any]) -> str | None:
     path = folder / "chat_template.jinja"
     if path.is_file():
         return _check_template(folder, _read_bytes(path).decode("utf-8", errors="replace"))
-    found = config.get("chat_template")
-    if isinstance(found, list):  # several by name: "default" is the one for chats
-        named = {str(t.get("name")): t.get("template") for t in found if isinstance(t, dict)}
-        found = named.get("default")
-    return _check_template(folder, found) if isinstance(found, str) else None
+    template = config.get("chat_template")
+    if isinstance(template, list):  # several by name: "default" is the one for chats
+        named = {str(t.get("name")): t.get("template") for t in template if isinstance(t, dict)}
+        template = named.get("default")
+    return _check_template(folder, template) if isinstance(template, str) else None
 
 
 def _check_template(folder: Path, text: str) -> str:

@@ -210,8 +210,8 @@ class ClusteredIndex:
         indices = np.full((len(queries), k), -1, np.int64)
         cosines = np.full((len(queries), k), NO_PAIR, np.float32)
         for start in range(0, len(queries), QUERIES):
-            found = self._search(queries[start : start + QUERIES], k)
-            indices[start : start + QUERIES], cosines[start : start + QUERIES] = found
+            neighbours = self._search(queries[start : start + QUERIES], k)
+            indices[start : start + QUERIES], cosines[start : start + QUERIES] = neighbours
         return Neighbours(indices, cosines)
 
     def _search(self, queries: Matrix, k: int) -> tuple[Indices, Matrix]:
@@ -249,9 +249,9 @@ def _learn(vectors: Matrix, lists: int, generator: np.random.Generator) -> Matri
     for _ in range(ROUNDS):
         labels = np.concatenate(_label(sample, middles))
         order = np.argsort(labels, kind="stable")
-        there, starts = np.unique(labels[order], return_index=True)
+        clusters, starts = np.unique(labels[order], return_index=True)
         sums = np.add.reduceat(sample[order], starts, axis=0)
-        middles[there] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        middles[clusters] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return middles
 
 
@@ -261,8 +261,8 @@ def _label(vectors: Matrix, middles: Matrix) -> list[Indices]:
     return [np.asarray((block @ middles.T).argmax(axis=1), np.int64) for block in blocks]
 
 
-def _share_found(true: Matrix, found: Matrix) -> float:
+def _share_found(true: Matrix, cosines: Matrix) -> float:
     """Say which part of the true neighbours was found; one that is as near as the last true one counts."""
     last = np.where(true > NO_PAIR, true, np.inf).min(axis=1, keepdims=True)
     wanted = np.count_nonzero(true > NO_PAIR)
-    return min(1.0, float(np.count_nonzero(found >= last - 1e-6)) / wanted) if wanted else 1.0
+    return min(1.0, float(np.count_nonzero(cosines >= last - 1e-6)) / wanted) if wanted else 1.0

@@ -104,7 +104,7 @@ class PrefixStore:
 
     def _best(self, tokens: NDArray[np.int32], room: int) -> tuple[_Kept | None, int]:
         fitting = ((kept, common_prefix(kept.tokens, tokens)) for kept in self._kept if kept.tokens.size <= room)
-        return max(fitting, key=lambda found: found[1], default=(None, 0))
+        return max(fitting, key=lambda pair: pair[1], default=(None, 0))
 
     def _make_room(self, size: int) -> None:
         while self._kept and self.bytes + size > self._most_bytes:

@@ -58,14 +58,14 @@ def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rat
         why = f"its weights and work space need {_gb(least)}, and {_gb(memory.available_bytes)} are free"
         return Prospect("will not fit", why)
     rates, origin = _rates(status, measured)
-    found = Prospect("fits", "", rates, bool(origin), origin, None if memory.fits else fitting)
+    prospect = Prospect("fits", "", rates, bool(origin), origin, None if memory.fits else fitting)
     space = f"needs {_gb(memory.needed_bytes)} of memory, {_gb(memory.available_bytes)} are free"
     if not memory.fits:
         space = (
             f"its whole context of {status.context_tokens:,} tokens needs {_gb(memory.needed_bytes)} of memory, and "
             f"{_gb(memory.available_bytes)} are free: set REDWELL_CONTEXT_TOKENS to {fitting} or less"
         )
-    return replace(found, verdict="slow" if rates and is_slow(rates) else "fits", why=space)
+    return replace(prospect, verdict="slow" if rates and is_slow(rates) else "fits", why=space)
 
 
 def is_slow(rates: Rates) -> bool:

@@ -74,10 +74,10 @@ def remember_rates(model: InstalledModel, rates: Rates) -> None:
 def context_of(name: str = "") -> int | None:
     """Return the context that a model will be loaded with, None where it is not known. No model is loaded."""
     statuses = [s for s in list_models() if s.kind == "language"]
-    found = next((s for s in statuses if (s.is_default if not name else name in (s.id, s.title, s.path.name))), None)
-    own = found.context_tokens if found else 0
+    status = next((s for s in statuses if (s.is_default if not name else name in (s.id, s.title, s.path.name))), None)
+    own_context = status.context_tokens if status else 0
     chosen = os.environ.get("REDWELL_CONTEXT_TOKENS", "")
-    return int(chosen) if chosen.isdigit() else own or None
+    return int(chosen) if chosen.isdigit() else own_context or None
 
 
 def machine_key(sha256: str) -> str:

@@ -399,8 +399,8 @@ def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int
 
 def _agreement(new: Sequence[int], draft: Sequence[int]) -> int:
     """Count the leading tokens of `new` that the draft begins with."""
-    for i, (one, other) in enumerate(zip(new, draft, strict=False)):
-        if one != other:
+    for i, (token, other) in enumerate(zip(new, draft, strict=False)):
+        if token != other:
             return i
     return min(len(new), len(draft))
 

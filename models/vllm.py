@@ -194,7 +194,7 @@ class VllmBackend:
             return error
         now = time.perf_counter()
         started = task.started or now
-        told = (task.reply, task.steps, request.schema, self._guides.token_bytes)
+        inputs = (task.reply, task.steps, request.schema, self._guides.token_bytes)
         return Reply(
             value=value,
             text=text,
@@ -204,8 +204,8 @@ class VllmBackend:
             sampled_tokens=len(task.reply),
             queue_seconds=started - task.submitted,
             seconds=now - started,
-            probabilities=choice_probabilities(*told) if request.probabilities else {},
-            alternatives=choice_alternatives(*told) if request.probabilities else {},
+            probabilities=choice_probabilities(*inputs) if request.probabilities else {},
+            alternatives=choice_alternatives(*inputs) if request.probabilities else {},
         )
 
     def _serve(self, open_engine: Callable[[], Engine], running: int, opened: Future[int]) -> None:

@@ -133,13 +133,13 @@ class VllmEngine:
             engines = importlib.import_module("vllm.v1.engine.llm_engine")
             self._parameters: Any = importlib.import_module("vllm.sampling_params")
             self._inputs: Any = importlib.import_module("vllm.inputs.engine")
-            own = importlib.import_module("vllm.exceptions").VLLMError
+            vllm_error = importlib.import_module("vllm.exceptions").VLLMError
         except _FAULTS as error:
             raise RuntimeMissing(
                 f"vLLM cannot be imported: {_line(error)}",
                 advice=f'Install it beside Redwell (`pip install "redwell[vllm]"`, vLLM {TESTED}), see docs/gpu.md.',
             ) from error
-        self._faults: tuple[type[Exception], ...] = (*_FAULTS, own)
+        self._faults: tuple[type[Exception], ...] = (*_FAULTS, vllm_error)
         try:
             made = arguments.EngineArgs(**_engine_arguments(folder, settings))
             self._engine: Any = engines.LLMEngine.from_engine_args(made)

@@ -254,7 +254,7 @@ def _copy(case: Any, part: Path, key: Key | None) -> None:
     try:
         case.execute("SELECT sqlcipher_export('part')").fetchone()
     except database_errors() as error:  # a function of SQL tells its error as text, without the code
-        kind = next((kind for told, kind in _TOLD.items() if told in str(error)), None)
+        kind = next((kind for words, kind in _TOLD.items() if words in str(error)), None)
         if kind is None:
             raise
         raise kind(f"the copy {part} was not finished, and the case is as it was (SQLite: {error})") from error
@@ -268,12 +268,12 @@ def _compare(case: Any, path: Path, part: Path, key: Key | None, watch: Watch) -
     copy = connect_encrypted(part.as_uri() + "?mode=ro", key, timeout_seconds=_WAIT_SECONDS)
     try:
         with watch.over(copy):
-            found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            verdict = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
             ours, theirs = _contents(case), _contents(copy)
     finally:
         copy.close()
-    if found != "ok" or ours != theirs:
-        what = f"SQLite: {found}" if found != "ok" else "it does not hold the same rows"
+    if verdict != "ok" or ours != theirs:
+        what = f"SQLite: {verdict}" if verdict != "ok" else "it does not hold the same rows"
         raise CaseDamaged(f"the copy of {path} is not sound ({what}); the case is as it was")
     counts = [count for _, _, count in ours if count is not None]
     return Converted(len(counts), sum(counts), part.stat().st_size, key is not None)

@@ -70,14 +70,14 @@ class Evidence(Topic):
 
         So give all records of a cell in one call. Raises NotInCase for an unknown row or document.
         """
-        given = list(records)
+        batch = list(records)
         with self._connection.transaction():
             self._need_run(run_id)
-            rows = {row_id: self._known_row_key(run_id, row_id) for row_id in {r.row_id for r in given}}
-            documents = self._document_keys({r.document_id for r in given if r.document_id is not None})
+            rows = {row_id: self._known_row_key(run_id, row_id) for row_id in {r.row_id for r in batch}}
+            documents = self._document_keys({r.document_id for r in batch if r.document_id is not None})
             self._connection.execute_many(
                 'DELETE FROM evidence WHERE row = ? AND "column" = ?',
-                sorted({(rows[r.row_id], r.column) for r in given}),
+                sorted({(rows[r.row_id], r.column) for r in batch}),
             )
             self._connection.execute_many(
                 'INSERT INTO evidence (row, "column", path, document, page, first_line, last_line, method, score)'
@@ -87,7 +87,7 @@ class Evidence(Topic):
                         *(rows[r.row_id], r.column, r.path, documents[r.document_id] if r.document_id else None),
                         *(r.page, r.first_line, r.last_line, r.method, r.score),
                     )
-                    for r in given
+                    for r in batch
                 ),
             )
 
@@ -121,13 +121,13 @@ class Evidence(Topic):
             " ORDER BY r.position, e.key",
             [run_id, column],
         )
-        found: dict[str, list[EvidenceRecord]] = {}
+        by_row: dict[str, list[EvidenceRecord]] = {}
         for row, path, document, page, first, last, method, score in self._whole("the evidence of a column", rows):
             record = EvidenceRecord(
                 text_of(row), column, text_of(path), document, page, first, last, text_of(method), score
             )
-            found.setdefault(record.row_id, []).append(record)
-        return found
+            by_row.setdefault(record.row_id, []).append(record)
+        return by_row
 
     def hidden(self, run_id: str) -> list[HiddenEvidence]:
         """List the cells of a run's results whose evidence holds hidden lines, in their order; raises NotInCase."""

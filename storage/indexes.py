@@ -59,8 +59,8 @@ class TextIndexes(Topic):
         if key is None or not words or limit < 1:
             return []
         expression = " OR ".join(f'"{word}"' for word in words)
-        found = self._connection.query(
+        matches = self._connection.query(
             f"SELECT rowid, -rank FROM text_index_{key} WHERE text_index_{key} MATCH ? ORDER BY rank, rowid LIMIT ?",
             [expression, limit],
         )
-        return [(int(position), float(score)) for position, score in found]
+        return [(int(position), float(score)) for position, score in matches]

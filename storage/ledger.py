@@ -297,8 +297,8 @@ def _operator_sums(
 
 def _filter(where: str, first: Any, *conditions: tuple[str, Any]) -> tuple[str, list[Any]]:
     """Add `column = ?` for each condition whose value is given."""
-    given = [(column, value) for column, value in conditions if value is not None]
-    return " AND ".join([where, *(f"{column} = ?" for column, _ in given)]), [first, *(value for _, value in given)]
+    pairs = [(column, value) for column, value in conditions if value is not None]
+    return " AND ".join([where, *(f"{column} = ?" for column, _ in pairs)]), [first, *(value for _, value in pairs)]
 
 
 def _check_fate(fate: str, known: tuple[str, ...], what: str) -> None:

@@ -77,10 +77,10 @@ def give_for_all(passphrase: str) -> None:
 
 def take_from_environment() -> None:
     """Take the variable over and out of the environment, so that no child process inherits it."""
-    if given := os.environ.get(VARIABLE, ""):
+    if passphrase := os.environ.get(VARIABLE, ""):
         _wipe(VARIABLE)
         del os.environ[VARIABLE]
-        give_for_all(given)
+        give_for_all(passphrase)
 
 
 def _wipe(variable: str) -> None:

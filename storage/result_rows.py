@@ -50,15 +50,15 @@ class ResultRows(Topic):
         """Return the places of rows in the results, from 0; raises NotInCase for one that is no result."""
         numbers = []
         for row_id in row_ids:
-            found = self._connection.first(
+            row = self._connection.first(
                 "SELECT x.position FROM row_ids i JOIN results x ON x.run = i.run AND x.row = i.key"
                 " WHERE i.run = ? AND i.id = ?",
                 [run_id, row_id],
             )
-            if found is None:
+            if row is None:
                 self._need_run(run_id)
                 raise NotInCase(f"row {row_id} is no result of run {run_id} of the case {self._path}")
-            numbers.append(int(found[0]))
+            numbers.append(int(row[0]))
         return numbers
 
     def read(
@@ -66,20 +66,20 @@ class ResultRows(Topic):
     ) -> Iterator[DeliveredRow]:
         """Yield rows `offset` to `offset + limit` (exclusive) of the results, or those of `numbers`, in their order."""
         if numbers is None:
-            where, given = "x.run = ? AND x.position >= ?", [run_id, offset]
+            where, parameters = "x.run = ? AND x.position >= ?", [run_id, offset]
             if limit is not None:
-                where, given = f"{where} AND x.position < ?", [*given, offset + limit]
-            yield from self._without_gaps(self._read_delivered(where, given), offset)
+                where, parameters = f"{where} AND x.position < ?", [*parameters, offset + limit]
+            yield from self._without_gaps(self._read_delivered(where, parameters), offset)
             return
         for start in range(0, len(numbers), _AT_ONCE):
             part = [int(number) for number in numbers[start : start + _AT_ONCE]]
             marks = ", ".join("?" * len(part))
-            found = {row.number: row for row in self._read_delivered(
+            rows = {row.number: row for row in self._read_delivered(
                 f"x.run = ? AND x.position IN ({marks})", [run_id, *part]
             )}  # fmt: skip
-            if any(number not in found for number in part):
+            if any(number not in rows for number in part):
                 raise self._damaged(_A_ROW)
-            yield from (found[number] for number in part)
+            yield from (rows[number] for number in part)
 
     def _without_gaps(self, rows: Iterator[DeliveredRow], first: int) -> Iterator[DeliveredRow]:
         """Yield rows as they are; raises CaseDamaged where one between them is not there."""
@@ -88,15 +88,15 @@ class ResultRows(Topic):
                 raise self._damaged(_A_ROW)
             yield row
 
-    def _read_delivered(self, where: str, given: Sequence[Any]) -> Iterator[DeliveredRow]:
-        documents, missing = self._found_in(where, given)
+    def _read_delivered(self, where: str, parameters: Sequence[Any]) -> Iterator[DeliveredRow]:
+        documents, missing = self._found_in(where, parameters)
         rows = self._connection.query(
             f"SELECT x.position, x.row, i.id, r.body, r.large, d.id, {is_whole(x='results', i='row_ids', r='rows')}"
             " FROM results x LEFT JOIN row_ids i ON i.key = x.row"
             " LEFT JOIN rows r ON r.key ="
             " (SELECT l.key FROM rows l WHERE l.row = x.row ORDER BY l.operator DESC LIMIT 1)"
             f" LEFT JOIN documents d ON d.key = r.document WHERE {where} ORDER BY x.position",
-            given,
+            parameters,
         )
         shelf: dict[int, Any] = {}
         for position, key, row_id, body, large, document in self._whole(_A_ROW, rows):
@@ -105,10 +105,10 @@ class ResultRows(Topic):
                 if field not in shelf:
                     shelf[field] = unpack(self._field(field))
                 values[name] = shelf[field]
-            there = (document,) if document is not None else tuple(documents.get(key, ()))
-            yield DeliveredRow(position, text_of(row_id), values, there, frozenset(missing.get(key, ())))
+            sources = (document,) if document is not None else tuple(documents.get(key, ()))
+            yield DeliveredRow(position, text_of(row_id), values, sources, frozenset(missing.get(key, ())))
 
-    def _found_in(self, where: str, given: Sequence[Any]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    def _found_in(self, where: str, parameters: Sequence[Any]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
         """Return by row: the documents of its evidence, in order, and its columns with a value that was not located."""
         documents: dict[int, list[str]] = {}
         missing: dict[int, list[str]] = {}
@@ -116,7 +116,7 @@ class ResultRows(Topic):
             'SELECT e.row, CASE WHEN e.document IS NULL THEN e."column" END, d.id FROM evidence e'
             f" JOIN results x ON x.row = e.row LEFT JOIN documents d ON d.key = e.document WHERE {where}"
             " GROUP BY e.row, 2, e.document ORDER BY e.row, min(e.key)",
-            given,
+            parameters,
         ):
             if document is None:
                 missing.setdefault(key, []).append(text_of(column))

@@ -90,17 +90,17 @@ class ReviewBook:
 
     def review(self, identity: RowIdentity, values: Mapping[str, Any]) -> RowReview:
         """Say what holds for a row with these original values; NO_REVIEW for one nothing was said of."""
-        found = {
+        edits = {
             stored.number: stored
             for stored in (*self._by_id.get(identity.id, ()), *self._by_digest.get(identity.digest, ()))
             if _is_about(stored, identity, values)
         }
-        if not found:
+        if not edits:
             return NO_REVIEW
         cells: dict[str, CellReview] = {}
-        for number in sorted(found):
-            edit = found[number].edit
-            cells[edit.field] = _after(cells.get(edit.field, CellReview()), found[number])
+        for number in sorted(edits):
+            edit = edits[number].edit
+            cells[edit.field] = _after(cells.get(edit.field, CellReview()), edits[number])
         whole = cells.pop(WHOLE_ROW, CellReview())
         return RowReview(whole, {name: cell for name, cell in cells.items() if cell != CellReview()})
 

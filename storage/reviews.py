@@ -154,8 +154,8 @@ class Reviews(Topic):
             part = wanted[start : start + _AT_ONCE]
             marks = ", ".join("?" * len(part))
             for column, values in (("row", [i.id for i in part]), ("row_digest", [i.digest for i in part])):
-                found = self._connection.query(f"{_SELECT} WHERE is_undone = 0 AND {column} IN ({marks})", values)
-                rows.update((row[0], row) for row in found)
+                matches = self._connection.query(f"{_SELECT} WHERE is_undone = 0 AND {column} IN ({marks})", values)
+                rows.update((row[0], row) for row in matches)
         return self._stored([rows[key] for key in sorted(rows)])
 
     def _stored(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEdit]:

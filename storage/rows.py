@@ -123,12 +123,12 @@ class Rows(Topic):
         where, parameters = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)", [run_id, row_id]
         if operator is not None:
             where, parameters = where + " AND o.name = ?", [*parameters, operator]
-        found = self._read_rows(where + " ORDER BY o.key DESC LIMIT 1", parameters)
-        if not found:
+        rows = self._read_rows(where + " ORDER BY o.key DESC LIMIT 1", parameters)
+        if not rows:
             self._need_run(run_id)
             by = f" of operator {operator!r}" if operator else ""
             raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}{by}")
-        return found[0]
+        return rows[0]
 
     def _read_rows(self, where: str, parameters: Sequence[Any]) -> list[RowRecord]:
         rows = self._connection.query(
@@ -188,11 +188,11 @@ class Rows(Topic):
 
     def _query_in(self, sql: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
         """Run a query that ends in a column, for a list of its values."""
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         for at in range(0, len(keys), _KEYS_AT_ONCE):
             part = keys[at : at + _KEYS_AT_ONCE]
-            found += self._connection.query(f"{sql} IN ({', '.join('?' * len(part))})", part)
-        return found
+            rows += self._connection.query(f"{sql} IN ({', '.join('?' * len(part))})", part)
+        return rows
 
 
 def _check_unique(operator: str, records: Sequence[RowRecord]) -> None:

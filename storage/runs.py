@@ -82,10 +82,10 @@ class Runs(Topic):
     def latest(self, pipeline_digest: str | None = None) -> StoredRun | None:
         """Return the run that was started last, of one pipeline if its digest is given; None when there is none."""
         if pipeline_digest is None:
-            found = self._runs("ORDER BY id DESC LIMIT 1", [])
+            runs = self._runs("ORDER BY id DESC LIMIT 1", [])
         else:
-            found = self._runs("WHERE pipeline_digest = ? ORDER BY id DESC LIMIT 1", [pipeline_digest])
-        return found[0] if found else None
+            runs = self._runs("WHERE pipeline_digest = ? ORDER BY id DESC LIMIT 1", [pipeline_digest])
+        return runs[0] if runs else None
 
     def _runs(self, tail: str, parameters: list[Any]) -> list[StoredRun]:
         rows = self._connection.query(
@@ -132,10 +132,10 @@ class Runs(Topic):
             [run_id],
         )
         what = f"a row of the results of run {run_id}"
-        found = self._whole(what, rows)
-        if any(number != expected for expected, (number, _) in enumerate(found)):
+        delivered = self._whole(what, rows)
+        if any(number != expected for expected, (number, _) in enumerate(delivered)):
             raise self._damaged(what)
-        return StoredResults(columns, tuple(row_id for _, row_id in found))
+        return StoredResults(columns, tuple(row_id for _, row_id in delivered))
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:

@@ -138,7 +138,7 @@ class Search(Topic):
 
     def _across_lines(self, words: list[str], only: str, values: Sequence[Any]) -> list[Hit]:
         """Find the first lines of phrases that go on in the next line."""
-        found: dict[int, Hit] = {}
+        hits: dict[int, Hit] = {}
         for cut in range(1, len(words)):
             head, tail = " ".join(words[:cut]), " ".join(words[cut:])
             rows = self._connection.query(
@@ -151,8 +151,8 @@ class Search(Topic):
                 line = text_of(text)
                 if words_of(line)[-cut:] == words[:cut]:
                     hit = Hit(document, id % LINES_PER_DOCUMENT, page, line, _marked_end(line, cut), hidden)
-                    found.setdefault(id, hit)
-        return [found[id] for id in sorted(found)]
+                    hits.setdefault(id, hit)
+        return [hits[id] for id in sorted(hits)]
 
     def check_index(self) -> None:
         """Compare the index with the lines; raises CaseDamaged where they differ. The case must be open to write."""

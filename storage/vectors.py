@@ -25,15 +25,15 @@ class Vectors(Topic):
         key = self._connection.first("SELECT key FROM vector_models WHERE digest = ?", [model])
         if key is None:
             return {}
-        found: dict[bytes, bytes] = {}
+        vectors: dict[bytes, bytes] = {}
         for start in range(0, len(texts), AT_ONCE):
             asked = texts[start : start + AT_ONCE]
             marks = ", ".join("?" * len(asked))
             rows = self._connection.query(
                 f"SELECT text, body FROM vectors WHERE model = ? AND text IN ({marks})", [key[0], *asked]
             )
-            found.update(_sound(model, rows))
-        return found
+            vectors.update(_sound(model, rows))
+        return vectors
 
     def save(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Save vectors, all in one transaction; the latest of a text stands."""

@@ -128,8 +128,8 @@ class BuildForm(QWidget):
             offers.append((counted(len(chosen), "selected document"), these_documents(chosen)))
         _offer(self.documents, [*offers, ("those that the question names", "")])
 
-    def _offer_models(self, found: list[ModelFacts]) -> None:
-        here = [row.id for row in found if row.installed and row.kind == "language"]
+    def _offer_models(self, facts: list[ModelFacts]) -> None:
+        here = [row.id for row in facts if row.installed and row.kind == "language"]
         _offer(self.agent, [(_SAME_MODEL, ""), *((id, id) for id in here)])
 
 

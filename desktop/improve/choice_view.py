@@ -126,7 +126,7 @@ class ChoiceView(QWidget):
 
 def points_of_report(last: LastBuild, names: Mapping[int, str]) -> tuple[list[PlanPoint], dict[int, str]]:
     """Make the points of a finished build, and what is to be said of them."""
-    points, told = [], {}
+    points, remarks = [], {}
     for point in last.points:
         if not point.score:
             continue
@@ -140,22 +140,22 @@ def points_of_report(last: LastBuild, names: Mapping[int, str]) -> tuple[list[Pl
         )  # fmt: skip
         notes = ["chosen"] if is_chosen else []
         notes += ["better than yours"] if point.beats_own else []
-        told[plan] = ", ".join(notes)
-    return points, told
+        remarks[plan] = ", ".join(notes)
+    return points, remarks
 
 
 def points_of_lines(lines: PlanLines, names: Mapping[int, str]) -> list[PlanPoint]:
     """Make the points of a build that goes on: what is known of each plan until now, for all documents."""
-    found = []
+    points = []
     for line in lines.lines.values():
         if line.score is None or line.seconds is None or line.dropped or not line.rows:
             continue
         seconds = line.seconds * lines.folder_times * lines.documents / line.rows
-        found.append(PlanPoint(line.id, names[line.id], line.score, seconds, is_own=line.id == lines.own))
+        points.append(PlanPoint(line.id, names[line.id], line.score, seconds, is_own=line.id == lines.own))
     best: list[int] = []
     highest = 0.0
-    for point in sorted(found, key=lambda p: (p.seconds, -p.score)):
+    for point in sorted(points, key=lambda p: (p.seconds, -p.score)):
         if point.score > highest:
             best.append(point.plan)
             highest = point.score
-    return [PlanPoint(p.plan, p.name, p.score, p.seconds, is_own=p.is_own, is_on_front=p.plan in best) for p in found]
+    return [PlanPoint(p.plan, p.name, p.score, p.seconds, is_own=p.is_own, is_on_front=p.plan in best) for p in points]

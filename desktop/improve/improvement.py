@@ -117,15 +117,15 @@ class Improvement(QObject):
         self, left: int, right: int, document: str, then: Callable[[SideBySide], object], failed: Failed
     ) -> str:
         """Ask what two plans wrote of a document."""
-        given = {"pipeline": self.pipeline, "left": left, "right": right, "document": document}
-        return self._space.ask(build.OUTPUTS, then, failed, **given)
+        parameters = {"pipeline": self.pipeline, "left": left, "right": right, "document": document}
+        return self._space.ask(build.OUTPUTS, then, failed, **parameters)
 
     def use(self, plan: int, then: Callable[[str], object]) -> None:
         """Make a question of a plan; `then` gets its path."""
 
-        def written(found: Question) -> None:
+        def written(question: Question) -> None:
             self._space.ask("pipelines.list", self._take_questions)
-            then(found.path)
+            then(question.path)
 
         self._space.ask(build.USE, written, pipeline=self.pipeline, plan=plan)
 
@@ -142,7 +142,7 @@ class Improvement(QObject):
         self.question_changed.emit()
 
     def _take_words(self, words: list[PlanWords]) -> None:
-        self.tree.show_words({one.name: one for one in words})
+        self.tree.show_words({plan.name: plan for plan in words})
 
     def _take_questions(self, questions: list[dict[str, Any]]) -> None:
         known = {question["path"] for question in questions}

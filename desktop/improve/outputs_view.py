@@ -79,29 +79,29 @@ class OutputsView(QWidget):
         """Take the answer only while nothing else was asked since."""
         plan, other = self._plan, self.other.currentData()
 
-        def answered(found: SideBySide) -> None:
+        def answered(outputs: SideBySide) -> None:
             if (plan, other) == (self._plan, self.other.currentData()):
-                then(found)
+                then(outputs)
 
         return answered
 
     def _fail(self, message: str, advice: str) -> None:
         self.clear(f"{message}. {advice}")
 
-    def _show(self, found: SideBySide) -> None:
-        if not found.documents:
+    def _show(self, outputs: SideBySide) -> None:
+        if not outputs.documents:
             self.clear("The two plans were not tried on the same documents.")
             return
         self.document.clear()
-        for number, (id, name) in enumerate(found.documents, 1):
+        for number, (id, name) in enumerate(outputs.documents, 1):
             self.document.addItem(name or f"row {number}", id)
-        self.document.setCurrentIndex(max(self.document.findData(found.document), 0))
-        texts = [rows_text(found.left, found.left_reason), rows_text(found.right, found.right_reason)]
+        self.document.setCurrentIndex(max(self.document.findData(outputs.document), 0))
+        texts = [rows_text(outputs.left, outputs.left_reason), rows_text(outputs.right, outputs.right_reason)]
         for side, text, other in ((self.left, texts[0], texts[1]), (self.right, texts[1], texts[0])):
             if isinstance(side.highlighter, OnlyHereHighlighter):
                 side.highlighter.others = {line.strip() for line in other.split("\n")}
             side.setPlainText(text)
-        left, right = (counted(len(rows), "row") for rows in (found.left, found.right))
+        left, right = (counted(len(rows), "row") for rows in (outputs.left, outputs.right))
         same = "" if texts[0] != texts[1] else "; they say the same"
         self.note.setText(f"Of this document {left} at the left, {right} at the right{same}.")
 
@@ -148,7 +148,7 @@ def _lines(key: str, value: Any, indent: str = "") -> list[str]:
     if isinstance(value, list) and value:
         return [f"{indent}{key}:", *(line for item in value for line in _item(item, indent + "  "))]
     if isinstance(value, dict) and value:
-        inner = [line for name, one in value.items() for line in _lines(name, one, indent + "  ")]
+        inner = [line for name, part in value.items() for line in _lines(name, part, indent + "  ")]
         return [f"{indent}{key}:", *inner]
     return [f"{indent}{key}: {_plain(value)}"]
 

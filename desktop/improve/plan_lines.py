@@ -150,10 +150,10 @@ class PlanLines:
 
 def lines_of_report(last: LastBuild) -> PlanLines:
     """Make the plans of the last build from its report."""
-    found = PlanLines(own=last.own)
+    lines = PlanLines(own=last.own)
     for plan in last.plans:
-        found.lines[plan.id] = PlanLine(**asdict(plan), stands=plan.id == last.chosen)
-    found.is_started = found.is_finished = True
-    found.documents, found.rows = last.sample, last.rows
-    found.minutes = last.minutes
-    return found
+        lines.lines[plan.id] = PlanLine(**asdict(plan), stands=plan.id == last.chosen)
+    lines.is_started = lines.is_finished = True
+    lines.documents, lines.rows = last.sample, last.rows
+    lines.minutes = last.minutes
+    return lines

@@ -118,9 +118,9 @@ class PlansView(QWidget):
             self.outputs.show_plan(plan, names, line.parent or model.lines.own)
             return
 
-        def show(found: PlanDetails) -> None:
+        def show(details: PlanDetails) -> None:
             if plan == self.current:
-                self.change.show_plan(found, model.purpose(line), is_own=plan == model.lines.own)
+                self.change.show_plan(details, model.purpose(line), is_own=plan == model.lines.own)
 
         self._improvement.ask_plan(plan, show, lambda message, advice: self.change.clear(f"{message}. {advice}"))
 

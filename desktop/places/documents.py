@@ -186,8 +186,8 @@ class DocumentsPlace(Place):
         elif not question.documents:
             space.said.emit(f"No document is new to {question.name}.", "It has read all that came since.")
         else:
-            given = these_documents(question.documents)
-            then = lambda saved: space.answer_wanted.emit(saved["path"], given)  # noqa: E731
+            choice = these_documents(question.documents)
+            then = lambda saved: space.answer_wanted.emit(saved["path"], choice)  # noqa: E731
             space.ask("ask.question_of", then, run=question.run)
 
     def _learn_question(self) -> None:

@@ -122,7 +122,7 @@ class ExportPlace(Place):
             return
         shown = self.workspace.shown_results
         is_same = shown.get("run") == self.runs.currentData()
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "case": self.workspace.case,
             "run": self.runs.currentData(),
             "out": [path],
@@ -134,13 +134,13 @@ class ExportPlace(Place):
             "lists": "joined" if self.joined.isChecked() else "json",
         }
         if is_same and self.only_columns.isChecked():
-            given["columns"] = shown["columns"]
+            parameters["columns"] = shown["columns"]
         if is_same and self.only_selected.isChecked():
-            given["rows"] = shown["rows"]
+            parameters["rows"] = shown["rows"]
         self._is_ours = True
         self._written = ""
         self.told.setText("Writing…")
-        self.workspace.job.start("export", **given, **allowed)
+        self.workspace.job.start("export", **parameters, **allowed)
 
     def ask_file(self) -> QFileDialog:
         """Ask where the file is to be written."""

@@ -231,9 +231,9 @@ class ImprovePlace(Place):
         self.bar.setRange(0, round(lines.minutes * 60))
         self.bar.setValue(round(lines.progress.spent_seconds if lines.progress is not None else 0))
         is_cancelling = job.state == "cancelling"
-        told = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
-        self.status.setText(told)
-        self.status.setToolTip(plain(told))
+        text = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
+        self.status.setText(text)
+        self.status.setToolTip(plain(text))
         self._show_options()
         self._show_points()
 
@@ -249,12 +249,12 @@ class ImprovePlace(Place):
         lines = model.tree.lines
         names = {line.id: model.tree.name(line) for line in lines.lines.values()}
         if model.last is not None:
-            points, told = points_of_report(model.last, names)
+            points, remarks = points_of_report(model.last, names)
             verdict = verdict_text(model.last, names.get(model.last.chosen, ""))
         else:
-            points, told = points_of_lines(lines, names), {}
+            points, remarks = points_of_lines(lines, names), {}
             verdict = "Plans so far, by what they took on few documents. More is known at the end." if points else ""
-        self.choice.show_points(points, told, verdict)
+        self.choice.show_points(points, remarks, verdict)
         count = len(lines.lines) - 1
         self.tabs.setTabText(1, f"Plans ({count:,})" if count > 0 else "Plans")
 

@@ -185,7 +185,7 @@ class ModelsPlace(Place):
     def _install(self, id: str) -> None:
         self._do(f"Installing {id}", contract.INSTALL, lambda path: self._say(f"{id} is installed."), model=id)
 
-    def _do(self, doing: str, query: Query[Answer], then: Callable[[Answer], object], **given: Any) -> None:
+    def _do(self, doing: str, query: Query[Answer], then: Callable[[Answer], object], **parameters: Any) -> None:
         if self._question:
             self.workspace.said.emit(f"{self._doing} goes on.", "Wait for its end, or stop it.")
             return
@@ -204,7 +204,7 @@ class ModelsPlace(Place):
         self._doing = doing
         self._say(f"{doing}…")
         self.bar.setRange(0, 0)
-        self._question = self.workspace.client.ask(query, done, failed, **given)
+        self._question = self.workspace.client.ask(query, done, failed, **parameters)
         self._enable()
 
     def _done(self) -> None:

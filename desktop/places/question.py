@@ -217,8 +217,8 @@ class QuestionPlace(Place):
                 self._stack.setCurrentWidget(self._editing)
                 self.cards.setFocus()
             else:
-                given = self.begin.ask.documents.value
-                self.document.save(then=lambda path: self.workspace.answer_wanted.emit(path, given))
+                documents = self.begin.ask.documents.value
+                self.document.save(then=lambda path: self.workspace.answer_wanted.emit(path, documents))
 
         if self.document.is_open and self._is_of_box:
             self.document.replace(text)
@@ -268,11 +268,11 @@ class QuestionPlace(Place):
         problems = self.document.problems
         if problems:
             self._problem = (self._problem + 1) % len(problems)
-            found = problems[self._problem]
-            if found["operator"]:
-                self.cards.open_card(found["operator"])
+            problem = problems[self._problem]
+            if problem["operator"]:
+                self.cards.open_card(problem["operator"])
             self._show_tab(self.yaml)
-            self.yaml.go_to(found["line"] or 1)
+            self.yaml.go_to(problem["line"] or 1)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep what was written before the window goes."""
@@ -383,10 +383,10 @@ class QuestionPlace(Place):
 
     def _follow_line(self, line: int) -> None:
         """Open the card that the cursor in the YAML is in."""
-        found = [card for card in self.document.cards if card["first_line"] <= line <= card["last_line"]]
+        cards = [card for card in self.document.cards if card["first_line"] <= line <= card["last_line"]]
         current = self.cards.current
-        if found and current is not None and current.name != found[0]["name"]:
-            self.cards.open_card(found[0]["name"])
+        if cards and current is not None and current.name != cards[0]["name"]:
+            self.cards.open_card(cards[0]["name"])
 
     def _follow_card(self, card: dict[str, Any]) -> None:
         """Show the lines of the card that was opened."""

@@ -186,7 +186,7 @@ class RunPlace(Place):
         self.overnight.toggled.connect(self._stay_awake)
         self.sleep.changed.connect(self._tell_sleep)
         self.workspace.run_wanted.connect(lambda pipeline: self.workspace.place_wanted.emit(self.name))
-        self.workspace.answer_wanted.connect(lambda pipeline, given: self.workspace.place_wanted.emit(self.name))
+        self.workspace.answer_wanted.connect(lambda pipeline, documents: self.workspace.place_wanted.emit(self.name))
 
     def _began(self, id: int) -> None:
         self.panel.select(id)

@@ -163,11 +163,11 @@ class SettingsPlace(Place):
         self.ocr.setEnabled(len(names) > 1)
         self._ocr_hint.setVisible(len(names) == 1)
         free, all_ = size_text(machine.available_bytes), size_text(machine.memory_bytes)
-        told = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
+        variables = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
         text = f"This computer has {machine.cores} cores and {all_} of memory, {free} of it free. "
         text += f"Automatic is {machine.threads} threads, as much context as fits, and "
         text += f"{counted(machine.readers, 'file')} at once."
-        self._machine.setText(f"{text} In use now: {told}." if told else text)
+        self._machine.setText(f"{text} In use now: {variables}." if variables else text)
 
 
 def _narrow(field: Field) -> Field:
@@ -248,9 +248,9 @@ class EncryptionBox(QGroupBox):
     def _show(self) -> None:
         summary, job = self._space.summary, self._space.job
         is_encrypted = summary is not None and summary.is_encrypted
-        told = _NONE if summary is None else (_ENCRYPTED if is_encrypted else _PLAIN).format(name=summary.name)
+        text = _NONE if summary is None else (_ENCRYPTED if is_encrypted else _PLAIN).format(name=summary.name)
         is_converting = job.is_going and job.name == "convert"
-        self.state.setText(self._how_far() if is_converting else told)
+        self.state.setText(self._how_far() if is_converting else text)
         self.progress.setVisible(is_converting)
         self.progress.setRange(0, 1000 if job.progress.total else 0)  # without an end it tells that something goes on
         self.progress.setValue(1000 * job.progress.done // max(job.progress.total, 1))

@@ -189,27 +189,27 @@ class StartPlace(Place):
         self._verdict.setText("This computer could not be looked at.")
         self.workspace.said.emit(message, advice)
 
-    def _show_checks(self, found: list[CheckedThing]) -> None:
+    def _show_checks(self, checks: list[CheckedThing]) -> None:
         self._again.setEnabled(True)
-        missing = [check for check in found if check.state == "missing"]
+        missing = [check for check in checks if check.state == "missing"]
         names = ", ".join(check.name for check in missing)
         self._verdict.setText(f"Needed: {names}" if missing else "Redwell can run.")
         self._verdict.setWordWrap(True)
-        self._found = found
+        self._found = checks
         self._list_checks()
 
     def _list_checks(self) -> None:
         """List what is missing or worth a note; with Details, what works as well."""
-        found = [check for check in self._found if check.state != "ok" or self._details.isChecked()]
+        checks = [check for check in self._found if check.state != "ok" or self._details.isChecked()]
         page = QWidget()
         grid = QGridLayout(page)
         grid.setContentsMargins(0, 0, 8, 0)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         order = {"missing": 0, "note": 1, "ok": 2}
-        for row, check in enumerate(sorted(found, key=lambda check: order[check.state])):
+        for row, check in enumerate(sorted(checks, key=lambda check: order[check.state])):
             self._add_check(grid, row, check)
-        grid.setRowStretch(len(found), 1)
+        grid.setRowStretch(len(checks), 1)
         self._checks.setWidget(page)
 
     def _add_check(self, grid: QGridLayout, row: int, check: CheckedThing) -> None:

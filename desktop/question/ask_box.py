@@ -199,10 +199,10 @@ class AskBox(QWidget):
         layout.addWidget(self.state)
         layout.addWidget(self.proposed)
 
-    def _ask(self, what: str, query: str, then: Any, **given: Any) -> None:
+    def _ask(self, what: str, query: str, then: Any, **parameters: Any) -> None:
         """Ask, and forget an earlier question of the same kind."""
         self._space.client.forget(self._asked.pop(what, ""))
-        self._asked[what] = self._space.client.ask(query, then, self._failed, **given)
+        self._asked[what] = self._space.client.ask(query, then, self._failed, **parameters)
 
     def _forget(self) -> None:
         for id in self._asked.values():
@@ -289,18 +289,18 @@ class AskBox(QWidget):
     def _ask_estimate(self) -> None:
         if not self.text or not self._space.case:
             return
-        case, given = self._space.case, self.documents.value
+        case, documents = self._space.case, self.documents.value
 
         def counted_(chosen: dict[str, Any]) -> None:
             self.count = chosen["count"]
-            self.estimate.setText(estimate_text(given, self.count, None))
+            self.estimate.setText(estimate_text(documents, self.count, None))
             self._show_buttons()
             if not self.count:
                 return
-            known = {"text": self.text, "directory": self._directory(), "case": case, "input": given}
+            known = {"text": self.text, "directory": self._directory(), "case": case, "input": documents}
             self._ask("estimate", "pipelines.estimate", self._show_estimate, **known)
 
-        self._ask("count", "ask.documents", counted_, case=case, input=given, draw=1)
+        self._ask("count", "ask.documents", counted_, case=case, input=documents, draw=1)
 
     def _show_estimate(self, forecast: dict[str, Any]) -> None:
         self.estimate.setText(estimate_text(self.documents.value, self.count or 0, forecast))

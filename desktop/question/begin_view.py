@@ -80,10 +80,10 @@ class BeginView(QWidget):
     def show_files(self, found: list[dict[str, Any]], elsewhere: list[str]) -> None:
         """Show the pipelines beside the case, and the paths of those opened from other places."""
         self.files.clear()
-        for one in found:
-            when = QDateTime.fromSecsSinceEpoch(int(one["changed_at"]))
+        for file in found:
+            when = QDateTime.fromSecsSinceEpoch(int(file["changed_at"]))
             text = QLocale().toString(when, QLocale.FormatType.ShortFormat)
-            self._add(self.files, "question", f"{one['name']}\n{text}", one["path"])
+            self._add(self.files, "question", f"{file['name']}\n{text}", file["path"])
         for path in elsewhere:
             self._add(self.files, "question", f"{Path(path).stem}\n{Path(path).parent}", path)
         self._none.setVisible(not self.files.count())

@@ -103,8 +103,8 @@ class CardList(QWidget):
         by_name = {card.name: card for card in self.cards}
         by_index = {card.card["index"]: card for card in self.cards if card.name not in names}
         kept: list[OperatorCard] = []
-        for one in wanted:
-            card = by_name.pop(one["name"], None) or by_index.pop(one["index"], None)
+        for entry in wanted:
+            card = by_name.pop(entry["name"], None) or by_index.pop(entry["index"], None)
             if card is None or card in kept:
                 break
             kept.append(card)
@@ -122,15 +122,15 @@ class CardList(QWidget):
 
     def _make_some(self) -> None:
         wanted = self._document.cards
-        for one in wanted[len(self.cards) : len(self.cards) + CARDS_AT_ONCE]:
+        for entry in wanted[len(self.cards) : len(self.cards) + CARDS_AT_ONCE]:
             card = OperatorCard(self._document.types)
-            card.show_card(one)
+            card.show_card(entry)
             card.changed.connect(lambda tag, change: self._document.change(tag, **change))
             card.toggled.connect(lambda is_open, card=card: self._toggled(card, is_open))
             card.wanted.connect(lambda what, card=card: self._act(card, what))
             self.cards.append(card)
             self._column.insertWidget(len(self.cards), card)
-            card.show_problems(self._document.problems_of(one["name"]), self._document.fields.get(one["name"], []))
+            card.show_problems(self._document.problems_of(entry["name"]), self._document.fields.get(entry["name"], []))
         if len(self.cards) < len(wanted):
             self._making.start()
         else:
@@ -163,7 +163,7 @@ class CardList(QWidget):
         if what in _MOVES:
             self._document.change(do="move", name=card.name, by=_MOVES[what])
         elif what == "duplicate":
-            self._adding = {one["name"] for one in self._document.cards}
+            self._adding = {entry["name"] for entry in self._document.cards}
             self._document.change(do="duplicate", operator=card.card["index"])
         else:
             self._document.change(do="remove", operator=card.card["index"])
@@ -182,11 +182,11 @@ class CardList(QWidget):
 
     def _fill_menu(self) -> None:
         menu = self.add.menu()
-        for one in self._document.types.values():
-            if one["does"]:
-                action = QAction(f"{one['kind']}: {one['does']}", menu)
-                action.setToolTip(plain(one["form"]["help"]))
-                action.triggered.connect(lambda checked=False, kind=one["kind"]: self.add_operator(kind))
+        for operator in self._document.types.values():
+            if operator["does"]:
+                action = QAction(f"{operator['kind']}: {operator['does']}", menu)
+                action.setToolTip(plain(operator["form"]["help"]))
+                action.triggered.connect(lambda checked=False, kind=operator["kind"]: self.add_operator(kind))
                 menu.addAction(action)
 
     def _drop(self, card: OperatorCard) -> None:

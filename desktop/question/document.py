@@ -187,8 +187,8 @@ class PipelineDocument(QObject):
         self.state_changed.emit()
         self._read()
 
-    def _take_types(self, found: list[dict[str, Any]]) -> None:
-        self.types.update((one["kind"], one) for one in found)
+    def _take_types(self, entries: list[dict[str, Any]]) -> None:
+        self.types.update((entry["kind"], entry) for entry in entries)
         self.outline_changed.emit()
 
     def _touched(self) -> None:
@@ -212,11 +212,11 @@ class PipelineDocument(QObject):
         change, tag = self._changes[0]
         before = self.text
 
-        def done(found: dict[str, Any]) -> None:
+        def done(reply: dict[str, Any]) -> None:
             self._in_flight = ""
             if self._changes and self._changes[0][0] is change and self.text == before:
                 self._changes.popleft()
-                self._take_change(found, tag)
+                self._take_change(reply, tag)
             self._next_change()
 
         def failed(message: str, advice: str) -> None:
@@ -226,48 +226,48 @@ class PipelineDocument(QObject):
 
         self._in_flight = self._workspace.client.ask("pipelines.change", done, failed, text=before, change=change)
 
-    def _take_change(self, found: dict[str, Any], tag: str) -> None:
-        self.outline = found["outline"]
-        if found["note"]:
-            self.refused.emit(found["note"])
-        if found["text"] != self.text:
-            self.history.push(found["text"], tag)
-            self.text_changed.emit(found["text"])
+    def _take_change(self, reply: dict[str, Any], tag: str) -> None:
+        self.outline = reply["outline"]
+        if reply["note"]:
+            self.refused.emit(reply["note"])
+        if reply["text"] != self.text:
+            self.history.push(reply["text"], tag)
+            self.text_changed.emit(reply["text"])
             self._touched()
             self._check_soon.start()
         self.outline_changed.emit()
 
-    def _ask(self, name: str, query: str, then: Any, failed: Any = None, **given: Any) -> None:
+    def _ask(self, name: str, query: str, then: Any, failed: Any = None, **parameters: Any) -> None:
         """Ask about the text as it is now; an answer about another one is not taken, nor is one before the latest."""
         if name in self._waiting:
             self._workspace.client.forget(self._waiting.pop(name))
         text = self.text
 
-        def done(found: Any) -> None:
+        def done(reply: Any) -> None:
             self._waiting.pop(name, None)
             if text == self.text:
-                then(found)
+                then(reply)
 
         def lost(message: str, advice: str) -> None:
             self._waiting.pop(name, None)
             if failed is not None:
                 failed()
 
-        self._waiting[name] = self._workspace.client.ask(query, done, lost, text=text, **given)
+        self._waiting[name] = self._workspace.client.ask(query, done, lost, text=text, **parameters)
 
     def _read(self) -> None:
         self._read_soon.stop()
 
-        def read(found: dict[str, Any]) -> None:
-            self.outline = found["outline"] if found["outline"]["problem"] is None else self.outline
+        def read(reply: dict[str, Any]) -> None:
+            self.outline = reply["outline"] if reply["outline"]["problem"] is None else self.outline
             self.outline_changed.emit()
             self._check_soon.start()
 
         self._ask("read", "pipelines.read", read)
 
     def _check(self) -> None:
-        def checked(found: dict[str, Any]) -> None:
-            self.problems, self.fields = found["problems"], found["fields"] or self.fields
+        def checked(reply: dict[str, Any]) -> None:
+            self.problems, self.fields = reply["problems"], reply["fields"] or self.fields
             self.problems_changed.emit()
             if any(problem["severity"] == "error" for problem in self.problems):
                 self._show_estimate(None)
@@ -277,11 +277,13 @@ class PipelineDocument(QObject):
         self._ask("check", "pipelines.check", checked, directory=self.directory)
 
     def _estimate(self) -> None:
-        given = {"directory": self.directory, "case": self._workspace.case}
-        self._ask("estimate", "pipelines.estimate", self._show_estimate, lambda: self._show_estimate(None), **given)
+        parameters = {"directory": self.directory, "case": self._workspace.case}
+        self._ask(
+            "estimate", "pipelines.estimate", self._show_estimate, lambda: self._show_estimate(None), **parameters
+        )
 
-    def _show_estimate(self, found: dict[str, Any] | None) -> None:
-        self.estimate = found
+    def _show_estimate(self, forecast: dict[str, Any] | None) -> None:
+        self.estimate = forecast
         self.estimate_changed.emit()
 
 
@@ -389,8 +391,8 @@ class Keeper(QObject):
             self.changed.emit()
             return
 
-        def renamed(found: dict[str, Any]) -> None:
-            self.path, self.name = found["path"], found["name"]
+        def renamed(file: dict[str, Any]) -> None:
+            self.path, self.name = file["path"], file["name"]
             self.changed.emit()
 
         self._workspace.client.ask("pipelines.rename", renamed, path=self.path, name=name)
@@ -399,15 +401,15 @@ class Keeper(QObject):
         """Save one after another: the file's digest must be known before it is written again."""
         if self._is_saving or not self._saves:
             return
-        one, count = self._saves.popleft(), self._count
+        save, count = self._saves.popleft(), self._count
 
-        def saved(found: dict[str, Any]) -> None:
+        def saved(file: dict[str, Any]) -> None:
             self._is_saving = False
             if count == self._count:
-                self.path, self.name, self.digest, self.kept = found["path"], found["name"], found["digest"], one.text
+                self.path, self.name, self.digest, self.kept = file["path"], file["name"], file["digest"], save.text
                 self.changed.emit()
-            if one.then is not None:
-                one.then(found["path"])
+            if save.then is not None:
+                save.then(file["path"])
             self._next()
 
         def failed(message: str, advice: str) -> None:
@@ -416,6 +418,11 @@ class Keeper(QObject):
             self._workspace.said.emit(message, advice)
 
         self._is_saving = True
-        before = self.digest if one.path == self.path else ""
-        given: dict[str, Any] = {"path": one.path, "text": one.text, "before": before, "overwrite": one.overwrite}
-        self._workspace.client.ask("pipelines.save", saved, failed, **given)
+        before = self.digest if save.path == self.path else ""
+        parameters: dict[str, Any] = {
+            "path": save.path,
+            "text": save.text,
+            "before": before,
+            "overwrite": save.overwrite,
+        }
+        self._workspace.client.ask("pipelines.save", saved, failed, **parameters)

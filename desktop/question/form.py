@@ -49,8 +49,8 @@ class OperatorForm(QWidget):
         self._layout.addRow("Name", self._name)
         self._type = QComboBox()
         self._type.setAccessibleName("Type")
-        for one in types:
-            self._type.addItem(one)
+        for type_name in types:
+            self._type.addItem(type_name)
         self._type.setToolTip(plain(self._form["help"]))
         self._type.activated.connect(lambda index: self._set(["type"], self._type.currentText(), do="set"))
         self._layout.addRow("Type", self._type)

@@ -80,9 +80,9 @@ class Header(QWidget):
         self.run.setEnabled(not errors)
 
     def _show_estimate(self) -> None:
-        found = self._document.estimate
-        self.estimate.setText("" if found is None else estimate_text(found))
-        self.estimate.setToolTip(plain("" if found is None else "\n".join(found["assumed"])))
+        forecast = self._document.estimate
+        self.estimate.setText("" if forecast is None else estimate_text(forecast))
+        self.estimate.setToolTip(plain("" if forecast is None else "\n".join(forecast["assumed"])))
 
 
 def estimate_text(found: dict[str, Any]) -> str:

@@ -168,10 +168,10 @@ class PreviewPanel(QWidget):
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _ask(
-        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
+        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **parameters: Any
     ) -> str:
         """Ask about the case of the trial."""
-        return self._space.client.ask(query, then, failed, case=self._case, **given)
+        return self._space.client.ask(query, then, failed, case=self._case, **parameters)
 
     def _build(self) -> None:
         top = QHBoxLayout()

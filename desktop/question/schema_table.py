@@ -191,11 +191,11 @@ def _fields(schema: Any) -> list[tuple[str, str, str]] | None:
     if not isinstance(schema, dict) or schema.get("type") == "object":
         return None
     fields = []
-    for name, one in schema.items():
-        if isinstance(one, str):
-            fields.append((name, one, ""))
-        elif isinstance(one, dict) and set(one) <= {"type", "description"} and isinstance(one.get("type"), str):
-            fields.append((name, one["type"], str(one.get("description") or "")))
+    for name, entry in schema.items():
+        if isinstance(entry, str):
+            fields.append((name, entry, ""))
+        elif isinstance(entry, dict) and set(entry) <= {"type", "description"} and isinstance(entry.get("type"), str):
+            fields.append((name, entry["type"], str(entry.get("description") or "")))
         else:
             return None
     return fields

@@ -135,7 +135,7 @@ class YamlEditor(SharedHistoryEdit):
         self._problems = {}
         for problem in problems:
             self._problems.setdefault(problem["line"] or 1, []).append(problem)
-        self.setExtraSelections([self._underlined(line, found) for line, found in self._problems.items()])
+        self.setExtraSelections([self._underlined(line, faults) for line, faults in self._problems.items()])
         self._numbers.update()
 
     def problems_at(self, line: int) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ class YamlEditor(SharedHistoryEdit):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_highlighter"):
             follow_theme(event, [self._highlighter])
-            self.show_problems([problem for found in self._problems.values() for problem in found])
+            self.show_problems([problem for problems in self._problems.values() for problem in problems])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the numbers beside the text."""
@@ -192,10 +192,10 @@ class YamlEditor(SharedHistoryEdit):
             area = self.blockBoundingGeometry(block).translated(self.contentOffset())
             if area.top() > event.rect().bottom():
                 break
-            found = self._problems.get(block.blockNumber() + 1)
+            problems = self._problems.get(block.blockNumber() + 1)
             colour = self.palette().color(QPalette.ColorRole.PlaceholderText)
-            if found:
-                colour = problem_colour(worst(found))
+            if problems:
+                colour = problem_colour(worst(problems))
                 painter.setBrush(colour)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.drawEllipse(5, int(area.top()) + height // 2 - 3, 7, 7)
@@ -206,11 +206,11 @@ class YamlEditor(SharedHistoryEdit):
             block = block.next()
         painter.end()
 
-    def _underlined(self, line: int, found: list[dict[str, Any]]) -> QTextEdit.ExtraSelection:
+    def _underlined(self, line: int, problems: list[dict[str, Any]]) -> QTextEdit.ExtraSelection:
         selection = QTextEdit.ExtraSelection()
         style = QTextCharFormat()
         style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
-        style.setUnderlineColor(problem_colour(worst(found)))
+        style.setUnderlineColor(problem_colour(worst(problems)))
         style.setProperty(QTextFormat.Property.FullWidthSelection, False)
         selection.format = style
         cursor = QTextCursor(self.document().findBlockByNumber(line - 1))
@@ -260,7 +260,7 @@ def worst(problems: list[dict[str, Any]]) -> str:
 
 def problem_text(problems: list[dict[str, Any]]) -> str:
     """Write problems with what to do, one below the other."""
-    return "\n".join(f"{one['message']}. {one['advice']}".strip() for one in problems)
+    return "\n".join(f"{problem['message']}. {problem['advice']}".strip() for problem in problems)
 
 
 def _position(text: str, index: int) -> int:
@@ -279,8 +279,8 @@ class PromptHighlighter(QSyntaxHighlighter):
 
     def highlightBlock(self, text: str) -> None:
         """Colour one line."""
-        for found in VARIABLE.finditer(text):
-            self.setFormat(found.start(), len(found[0]), variable_format())
+        for variable in VARIABLE.finditer(text):
+            self.setFormat(variable.start(), len(variable[0]), variable_format())
 
 
 class YamlHighlighter(QSyntaxHighlighter):
@@ -288,14 +288,14 @@ class YamlHighlighter(QSyntaxHighlighter):
 
     def highlightBlock(self, text: str) -> None:
         """Colour one line."""
-        if found := _KEY.match(text):
-            self.setFormat(found.start(1), len(found[1]), _format(QPalette.ColorRole.Link))
-        for one in _TEXT.finditer(text):
-            self.setFormat(one.start(), len(one[0]), _format(QPalette.ColorRole.PlaceholderText))
-        for one in VARIABLE.finditer(text):
-            self.setFormat(one.start(), len(one[0]), variable_format())
+        if key := _KEY.match(text):
+            self.setFormat(key.start(1), len(key[1]), _format(QPalette.ColorRole.Link))
+        for literal in _TEXT.finditer(text):
+            self.setFormat(literal.start(), len(literal[0]), _format(QPalette.ColorRole.PlaceholderText))
+        for variable in VARIABLE.finditer(text):
+            self.setFormat(variable.start(), len(variable[0]), variable_format())
         comment = _COMMENT.search(text)
-        if comment and not any(comment.start() in range(*one.span()) for one in _TEXT.finditer(text)):
+        if comment and not any(comment.start() in range(*literal.span()) for literal in _TEXT.finditer(text)):
             style = _format(QPalette.ColorRole.PlaceholderText)
             style.setFontItalic(True)
             self.setFormat(comment.start(), len(comment[0]), style)
@@ -311,8 +311,8 @@ def variable_format() -> QTextCharFormat:
 def follow_theme(event: QEvent, highlighters: Sequence[QSyntaxHighlighter]) -> None:
     """Colour anew when the palette changes; called from changeEvent."""
     if event.type() == QEvent.Type.PaletteChange:
-        for one in highlighters:
-            one.rehighlight()
+        for highlighter in highlighters:
+            highlighter.rehighlight()
 
 
 def _format(role: QPalette.ColorRole) -> QTextCharFormat:

@@ -230,15 +230,15 @@ class TryPanel(QWidget):
         self.items.clear()
         groups: dict[str, QTreeWidgetItem] = {}
         telling: QTreeWidgetItem | None = None
-        for number, one in enumerate(event.items):
-            if one.operator not in groups:
-                groups[one.operator] = QTreeWidgetItem([one.operator, ""])
-                self.items.addTopLevelItem(groups[one.operator])
-            rows = f", {one.rows} rows" if one.rows > 1 else ""
-            item = QTreeWidgetItem([one.name, f"{_FATES[one.fate]}{rows}"])
+        for number, entry in enumerate(event.items):
+            if entry.operator not in groups:
+                groups[entry.operator] = QTreeWidgetItem([entry.operator, ""])
+                self.items.addTopLevelItem(groups[entry.operator])
+            rows = f", {entry.rows} rows" if entry.rows > 1 else ""
+            item = QTreeWidgetItem([entry.name, f"{_FATES[entry.fate]}{rows}"])
             item.setData(0, _DATA, number)
-            groups[one.operator].addChild(item)
-            telling = item if one.calls and (telling is None or one.operator == event.until) else telling
+            groups[entry.operator].addChild(item)
+            telling = item if entry.calls and (telling is None or entry.operator == event.until) else telling
         for group in groups.values():
             group.setText(1, counted(group.childCount(), "row"))
         last = groups.get(event.until)

@@ -86,20 +86,22 @@ class Cluster:
         runtime = self._runtime
         if runtime is None:
             raise ModelCrashed("the cluster is closed")
-        told = Notices()
+        notices = Notices()
         settings = settings or DispatchSettings(in_flight=_in_flight(spec))
 
         async def begin() -> Dispatcher:
             places = runtime.places(spec.settings.get("threads"))
             if self._allowed:
                 hosts = ", ".join(runtime.hosts())
-                told.tell(Caution(f"Prompts go to the cluster {self.address}, which was allowed: {hosts}."))
+                notices.tell(Caution(f"Prompts go to the cluster {self.address}, which was allowed: {hosts}."))
             start = runtime.starter(spec, places, self._open_model)
-            dispatcher = Dispatcher(start, len(places), settings=settings, tell=lambda text: told.tell(Caution(text)))
+            dispatcher = Dispatcher(
+                start, len(places), settings=settings, tell=lambda text: notices.tell(Caution(text))
+            )
             await dispatcher.open()
             return dispatcher
 
-        return ClusterBackend(self, spec, self.call(begin()).result(), told)
+        return ClusterBackend(self, spec, self.call(begin()).result(), notices)
 
     def _enter(self) -> None:
         self._open += 1

@@ -40,13 +40,13 @@ def beginnings(segments: Sequence[Segment]) -> tuple[Beginning, ...]:
     They end at each segment up to the last shared one; where none is marked as shared, at the first.
     """
     last = max((i for i, segment in enumerate(segments) if segment.shared), default=0)
-    found, characters, so_far = [], 0, hashlib.sha256()
+    starts, characters, so_far = [], 0, hashlib.sha256()
     for segment in segments[: last + 1]:
         text = segment.text.encode("utf-8", "surrogatepass")
         so_far.update(f"{segment.role} {len(text)}\n".encode() + text)
         characters += len(segment.text)
-        found.append(Beginning(so_far.digest(), characters))
-    return tuple(found)
+        starts.append(Beginning(so_far.digest(), characters))
+    return tuple(starts)
 
 
 class ReadPrefixes:

@@ -86,12 +86,12 @@ def find_weights(spec: ModelSpec) -> Path:
     Replies are kept by the hash of the weights, so one node with another file would put false replies in the case.
     Raises ModelMissing or WeightsCorrupt.
     """
-    told = Path(spec.location)
-    own = models_folder() / told.name
-    path = next((path for path in (told, own) if path.exists()), None)
+    location = Path(spec.location)
+    fallback = models_folder() / location.name
+    path = next((path for path in (location, fallback) if path.exists()), None)
     if path is None:
         raise ModelMissing(
-            f"the model {spec.name} is not there: neither at {told} nor at {own}",
+            f"the model {spec.name} is not there: neither at {location} nor at {fallback}",
             advice="Put the same file on every node: `redwell models install` or `redwell models add` there.",
         )
     root = models_folder()

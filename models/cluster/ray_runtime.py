@@ -108,10 +108,10 @@ class RayCluster:
         if self._address.head is None:
             share = threads or max(1, usable_cores() // self._address.workers)
             return [Place(share)] * self._address.workers
-        found = [place for node in self._nodes() for place in _places_of(node, threads)]
-        if not found:
+        places = [place for node in self._nodes() for place in _places_of(node, threads)]
+        if not places:
             raise ModelError(f"the cluster {self._address} has no node with a free core")
-        return found
+        return places
 
     def starter(self, spec: ModelSpec, places: Sequence[Place], open_model: OpenModel) -> StartWorker:
         """Return what starts the worker of a place. Where nobody chose a context, all have that of the first."""
@@ -182,10 +182,10 @@ class RayCluster:
         """Look at what a cluster that was started here listens on: whoever gets through could run code here."""
         if self._address.head is not None:
             return
-        own = psutil.Process()
-        found = set(_listening(own)) - self._listened_before
-        found.update(host for child in own.children(recursive=True) for host in _listening(child))
-        if open_to := sorted(host for host in found if not is_loopback(host)):
+        process = psutil.Process()
+        hosts = set(_listening(process)) - self._listened_before
+        hosts.update(host for child in process.children(recursive=True) for host in _listening(child))
+        if open_to := sorted(host for host in hosts if not is_loopback(host)):
             raise AddressRefused(
                 f"Ray listens on {', '.join(open_to)}, not only on this machine's own {LOOPBACK}",
                 advice="Ray was imported before Redwell could tell it not to: start the program anew.",
@@ -352,10 +352,10 @@ def _places_of(node: dict[str, Any], threads: int | None) -> list[Place]:
 def _listening(process: psutil.Process) -> set[str]:
     """Return the addresses that a process listens on."""
     try:
-        found = process.net_connections("inet")
+        connections = process.net_connections("inet")
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return set()
-    return {connection.laddr.ip for connection in found if connection.status == psutil.CONN_LISTEN}
+    return {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
 
 
 def _job_config(ray: Any) -> Any:

@@ -176,7 +176,7 @@ def fence_of(pid: int) -> Fence:  # noqa: PLR0911 - one return per answer
     if not seccomp_is_known():
         return Fence(pid, False, _no_filter())
     try:
-        fields, own = _status(pid), _status(os.getpid())
+        fields, own_fields = _status(pid), _status(os.getpid())
     except OSError as error:
         return Fence(pid, False, f"it cannot be looked at: {error.strerror}", is_known=False)
     own_is_fenced = own_fence().network
@@ -184,7 +184,7 @@ def fence_of(pid: int) -> Fence:  # noqa: PLR0911 - one return per answer
         return Fence(pid, False, _ALLOWED)
     if own_is_fenced and _is_below(pid, os.getpid()):
         return Fence(pid, True)
-    if _FILTERS in fields and int(fields[_FILTERS]) > int(own[_FILTERS]):
+    if _FILTERS in fields and int(fields[_FILTERS]) > int(own_fields[_FILTERS]):
         return Fence(pid, True)
     if _FILTERS not in fields or own_is_fenced:
         return Fence(pid, False, "the kernel does not say what its filters refuse", is_known=False)

@@ -165,11 +165,11 @@ def _install(rules: list[Instruction], *, elsewhere: int) -> None:
     ]
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
-    given = _Program(len(program), ctypes.cast(buffer, ctypes.c_void_p))
+    filter_program = _Program(len(program), ctypes.cast(buffer, ctypes.c_void_p))
     libc = ctypes.CDLL(None, use_errno=True)
     give_up_privileges()
     number = _SECCOMP[_MACHINES[platform.machine()][0]]
-    if libc.syscall(number, _FILTER, _ALL_THREADS, ctypes.byref(given)) != 0:
+    if libc.syscall(number, _FILTER, _ALL_THREADS, ctypes.byref(filter_program)) != 0:
         raise OSError(ctypes.get_errno(), "seccomp refused")
 
 

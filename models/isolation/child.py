@@ -96,8 +96,8 @@ class _Child:
             return 1
         backend = self._backend
         self._opened.set()
-        told = {"name": backend.name, "digest": backend.digest, "layout": backend.layout}
-        self._send({"ready": {**told, "context": backend.context_tokens}})
+        facts = {"name": backend.name, "digest": backend.digest, "layout": backend.layout}
+        self._send({"ready": {**facts, "context": backend.context_tokens}})
         self._loop.run_forever()
         return 0
 
@@ -209,9 +209,9 @@ def _stay_below(parent: int) -> None:
         Path("/proc/self/oom_score_adj").write_text(_KILL_FIRST)
 
 
-def _die_of(told: threading.ExceptHookArgs) -> None:
+def _die_of(failure: threading.ExceptHookArgs) -> None:
     """End the process with its trace when a thread fails: half a process would leave requests waiting for ever."""
-    traceback.print_exception(told.exc_value)
+    traceback.print_exception(failure.exc_value)
     sys.stderr.flush()
     os._exit(70)
 

@@ -78,8 +78,8 @@ class Line:
 
     def remove(self, number: int) -> Ticket | None:
         """Take a request out, wherever it is; None if it is not there."""
-        found = (source.pop(number, None) for source in (self._inside, self._suspects, self._waiting))
-        return next((ticket for ticket in found if ticket), None)
+        tickets = (source.pop(number, None) for source in (self._inside, self._suspects, self._waiting))
+        return next((ticket for ticket in tickets if ticket), None)
 
     def is_inside(self, number: int) -> bool:
         """Say whether a request is in the child."""

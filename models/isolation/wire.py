@@ -63,13 +63,13 @@ def request_to(request: Request) -> Frame:
 
 def request_from(body: Frame) -> Request:
     """Read a request."""
-    given = {
+    fields = {
         **body,
         "segments": tuple(Segment(**segment) for segment in body["segments"]),
         "sampling": Sampling(**body["sampling"]),
         "purpose": Purpose(**body["purpose"]),
     }
-    return Request(**given)
+    return Request(**fields)
 
 
 def reply_to(reply: Reply) -> Frame:

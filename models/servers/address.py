@@ -96,12 +96,12 @@ def find_targets(address: ServerAddress, allowed: Collection[str] = ()) -> tuple
     if address.place not in allowed:
         raise _refused(address)
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ModelError(
             f"the host of {address} cannot be found: {error.strerror}", advice="Check its name."
         ) from error
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def _refused(address: ServerAddress) -> AddressRefused:

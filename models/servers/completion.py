@@ -55,8 +55,8 @@ class Completion:
         reply = [pieces[token.piece] for token in self.tokens]
         raw = [_step(n, token, pieces) for n, token in enumerate(self.tokens)]
         steps = schema_steps(reply, raw, schema, listed.__getitem__)
-        told = (reply, steps, schema, listed.__getitem__)
-        return {"probabilities": choice_probabilities(*told), "alternatives": choice_alternatives(*told)}
+        inputs = (reply, steps, schema, listed.__getitem__)
+        return {"probabilities": choice_probabilities(*inputs), "alternatives": choice_alternatives(*inputs)}
 
     def _begins_with(self, json_text: str) -> bool:
         """Say whether the tokens spell the text, and it begins with the JSON."""
@@ -105,27 +105,27 @@ def read_completion(answer: Answer, http: Http) -> Completion:
 
 
 def _refuse(answer: Answer, http: Http) -> None:
-    told = error_text(answer)
+    message = error_text(answer)
     body = answer.body if isinstance(answer.body, dict) else {}
     inner = body.get("error")
     error: dict[str, Any] = inner if isinstance(inner, dict) else body
     if answer.status in (400, 413, 422) and (
         error.get("type") == "exceed_context_size_error"
         or error.get("code") == "context_length_exceeded"
-        or _OVERFLOW.search(told)
+        or _OVERFLOW.search(message)
     ):
-        raise _too_long(error, told, http)
-    if answer.status in (400, 422, 500, 501) and _SCHEMA.search(told):
-        raise SchemaRefused(f"the server {http.address} answers {answer.status}: {told}")
+        raise _too_long(error, message, http)
+    if answer.status in (400, 422, 500, 501) and _SCHEMA.search(message):
+        raise SchemaRefused(f"the server {http.address} answers {answer.status}: {message}")
     refuse_status(answer, http)
 
 
-def _too_long(error: Mapping[str, Any], told: str, http: Http) -> PromptTooLong:
+def _too_long(error: Mapping[str, Any], message: str, http: Http) -> PromptTooLong:
     """Make the error of a prompt that does not fit; not every server gives numbers."""
     prompt, context = whole(error.get("n_prompt_tokens")) or 0, whole(error.get("n_ctx")) or 0
     made = PromptTooLong(prompt_tokens=prompt, reply_tokens=0, context_tokens=context, what="the prompt")
     if not (prompt and context):
-        made.args = (f"the prompt is too long for the model of {http.address}: {told}",)
+        made.args = (f"the prompt is too long for the model of {http.address}: {message}",)
     return made
 
 
@@ -141,15 +141,15 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list):
         return ()
-    found = []
+    tokens = []
     for entry in content:
         piece = _piece(entry)
         if piece is None:
             return ()
         top = entry.get("top_logprobs")
         rivals = [rival for each in (top if isinstance(top, list) else []) if (rival := _piece(each))]
-        found.append(Token(piece[0], tuple(dict([piece, *rivals]).items())))
-    return tuple(found)
+        tokens.append(Token(piece[0], tuple(dict([piece, *rivals]).items())))
+    return tuple(tokens)
 
 
 def _piece(entry: Any) -> tuple[bytes, float] | None:

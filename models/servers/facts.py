@@ -92,9 +92,9 @@ async def _look(http: Http, allowed: tuple[str, ...]) -> ServerFacts:
         return ServerFacts("vLLM", model, whole(entry.get("max_model_len")), None, {"root": str(entry.get("root"))})
     if "version" in await _optional(http, f"{address.root}/api/version"):
         return await _ollama(http, model, allowed)
-    if found := _named(await _optional(http, f"{address.root}/api/v0/models"), "data", model):
-        context = whole(found.get("loaded_context_length")) or whole(found.get("max_context_length"))
-        kept = {key: found[key] for key in ("arch", "quantization", "publisher") if isinstance(found.get(key), str)}
+    if details := _named(await _optional(http, f"{address.root}/api/v0/models"), "data", model):
+        context = whole(details.get("loaded_context_length")) or whole(details.get("max_context_length"))
+        kept = {key: details[key] for key in ("arch", "quantization", "publisher") if isinstance(details.get(key), str)}
         return ServerFacts("LM Studio", model, context, None, kept)
     if await _counts_as_extra(http):
         return ServerFacts("llama-cpp-python", model, None, 1)
@@ -119,14 +119,14 @@ async def _listed(http: Http) -> list[dict[str, Any]]:
     answer = await http.get(f"{http.address.path}/models", seconds=LOOK_SECONDS)
     refuse_status(answer, http)
     data = _dictionary(answer.body).get("data")
-    found = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
-    found = [entry for entry in found if isinstance(entry.get("id"), str)]
-    if not found:
+    entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+    entries = [entry for entry in entries if isinstance(entry.get("id"), str)]
+    if not entries:
         raise ModelMissing(
             f"{http.address} lists no models as OpenAI's protocol does: {printable(answer.text, 120)!r}",
             advice="Is it a model's server, and does its address end in /v1?",
         )
-    return found
+    return entries
 
 
 def _choose(entries: list[dict[str, Any]], http: Http) -> dict[str, Any]:
@@ -160,8 +160,8 @@ def error_text(answer: Answer) -> str:
     """Return what a server says went wrong, in one line of at most 300 characters."""
     body = _dictionary(answer.body)
     error = body.get("error", body)
-    told = error if isinstance(error, str) else _dictionary(error).get("message", body.get("detail"))
-    return printable(told if isinstance(told, str) else answer.text) or "nothing"
+    message = error if isinstance(error, str) else _dictionary(error).get("message", body.get("detail"))
+    return printable(message if isinstance(message, str) else answer.text) or "nothing"
 
 
 async def _optional(http: Http, path: str) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def with_schema(messages: Sequence[Message], schema_json: str) -> list[Message]:
 
 def with_repair(messages: Sequence[Message], reply: str, misfits: Sequence[str]) -> list[Message]:
     """Show the model its reply and what is wrong with it."""
-    told = _prompt("server_repair").render(misfits=misfits[:MOST_MISFITS])
+    repair = _prompt("server_repair").render(misfits=misfits[:MOST_MISFITS])
     shown = reply[:MOST_SHOWN] or "(nothing)"
-    return [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": told}]
+    return [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": repair}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def read_reply(text: str, schema: dict[str, Any]) -> Read:
 
 def _starts(body: str) -> list[int]:
     """List where a JSON value may begin: at once, else at one of the first brackets."""
-    brackets = islice((found.start() for found in re.finditer(r"[\[{]", body)), MOST_STARTS)
+    brackets = islice((bracket.start() for bracket in re.finditer(r"[\[{]", body)), MOST_STARTS)
     return list(dict.fromkeys([0, *brackets])) if body else []
 
 

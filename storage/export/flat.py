@@ -26,8 +26,8 @@ def flat(table: ResultTable) -> ResultTable:
     rows = tuple(_flat_row(row, parts) for row in table.rows)
     cited = {column for row in rows for column in row.citations}
     split = {part for names in parts.values() for part in names}
-    told = {f"{column}.{ORIGINAL}" for column in parts if column not in table.plain} | cited
-    plain = (table.plain - set(parts)) | (split - told)
+    from_records = {f"{column}.{ORIGINAL}" for column in parts if column not in table.plain} | cited
+    plain = (table.plain - set(parts)) | (split - from_records)
     return replace(table, columns=tuple(columns), rows=rows, plain=frozenset(plain))
 
 
@@ -50,11 +50,11 @@ def _flat_row(row: ResultRow, parts: Mapping[str, tuple[str, ...]]) -> ResultRow
             values |= {name: inside.get(name.removeprefix(f"{column}.")) for name in parts[column]}
         else:
             values[column] = value
-    for column, found in row.citations.items():
+    for column, cited in row.citations.items():
         if column not in parts:
-            citations[column] = found
+            citations[column] = cited
             continue
-        for citation in found:
+        for citation in cited:
             name = _part_of(citation.path, parts[column], f"{column}.{ORIGINAL}")
             citations[name] = (*citations.get(name, ()), citation)
     return ResultRow(row.id, values, citations)

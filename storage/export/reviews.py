@@ -29,8 +29,8 @@ def reviews_of(case: Case, run_id: str) -> dict[str, RowReview]:
         return {}
     book = ReviewBook(case.reviews.edits())
     columns = case.result_rows.columns(run_id)
-    found = {row.id: book.review(row.identity(columns), row.values) for row in case.result_rows.read(run_id)}
-    return {row_id: review for row_id, review in found.items() if review is not NO_REVIEW}
+    reviews = {row.id: book.review(row.identity(columns), row.values) for row in case.result_rows.read(run_id)}
+    return {row_id: review for row_id, review in reviews.items() if review is not NO_REVIEW}
 
 
 def with_reviews(table: ResultTable, reviews: Mapping[str, RowReview], options: ReviewOptions) -> ResultTable:
@@ -65,7 +65,7 @@ def _reviewed(
     said: dict[str, Any] = {names["reviewed"]: review.verdict, names["review_note"]: review.note}
     if options.reviews == "applied":
         # The lines cited for a value do not hold the one that replaced it.
-        citations = {column: found for column, found in row.citations.items() if not _is_corrected(review, column)}
+        citations = {column: cited for column, cited in row.citations.items() if not _is_corrected(review, column)}
         return ResultRow(row.id, {**review.values(row.values), **said}, citations)
     values = {names[f"{c}_corrected"]: review.cells[c].value for c in corrected if _is_corrected(review, c)}
     return replace(row, values={**row.values, **said, **values})
