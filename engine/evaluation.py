@@ -61,15 +61,15 @@ class Gold:
             return str(by_badge[0])
         parsed = parse_name(name)
         fitting = [o for o in self.officers if parsed and _fits(parsed, o)]
-        there = set(files)
-        best = max(fitting, key=lambda o: len(there & set(o["forms"])), default=None)
+        file_set = set(files)
+        best = max(fitting, key=lambda o: len(file_set & set(o["forms"])), default=None)
         return str(best["id"]) if best else f"{name}?"
 
     def claimed(self, values: Any, files: Iterable[str]) -> list[Pair]:
         """List the pairs that a cell claims which holds a name, or a list of them, of these records."""
         names = values if isinstance(values, list) else [values]
-        there = sorted(files)
-        return [(file, self.officer(str(name), there)) for name in names for file in there]
+        ordered = sorted(files)
+        return [(file, self.officer(str(name), ordered)) for name in names for file in ordered]
 
 
 def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:
@@ -150,8 +150,8 @@ def predicted_pairs(case: Case, run_id: str, gold: Gold) -> dict[Pair, list[RowR
 
 def score(predicted: Iterable[Pair], gold: frozenset[Pair]) -> Score:
     """Compare predicted pairs with gold."""
-    found = set(predicted)
-    return Score(len(found & gold), tuple(sorted(found - gold)), tuple(sorted(gold - found)))
+    pairs = set(predicted)
+    return Score(len(pairs & gold), tuple(sorted(pairs - gold)), tuple(sorted(gold - pairs)))
 
 
 def located(case: Case, run_id: str, gold: Gold, predicted: Mapping[Pair, Sequence[RowRecord]]) -> Located:
@@ -185,7 +185,7 @@ def _names_officer(documents: Documents, record: EvidenceRecord, gold: Gold, off
     )
     lines = documents.lines(record.document_id or "", record.first_line or 1, record.last_line)
     finder = NameFinder(plain(" ".join(line.text for line in lines)), misread=True)
-    names = (parse_name(form) for there in forms.values() for form in there)
+    names = (parse_name(form) for spellings in forms.values() for form in spellings)
     return any(finder.find(name) for name in names if name is not None)
 
 

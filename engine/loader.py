@@ -179,7 +179,7 @@ class _Loader:
         return tuple(datasets)
 
     def dataset(self, name: Any, value: Any, where: Where) -> Dataset:
-        given = {"name": self.sections.name(name, where)}
+        named = {"name": self.sections.name(name, where)}
         entry = self.sections.effective(value, where, Dataset)
         if isinstance(entry, Mapping):
             entry = dict(entry)
@@ -188,7 +188,7 @@ class _Loader:
             if isinstance(entry.get("parsing"), list):
                 steps = enumerate(entry["parsing"])
                 entry["parsing"] = [self.parsing(item, where.at("parsing", index)) for index, item in steps]
-        return bind(Dataset, entry, where, given=given)
+        return bind(Dataset, entry, where, given=named)
 
     def parsing(self, item: Any, where: Where) -> Any:
         """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
@@ -212,12 +212,12 @@ class _Loader:
         return tuple(retrievers)
 
     def retriever(self, name: Any, value: Any, where: Where) -> Retriever:
-        given = {"name": self.sections.name(name, where)}
+        named = {"name": self.sections.name(name, where)}
         entry = self.sections.effective(value, where, Retriever, {"index_dir", "build_index"})
         if isinstance(entry, Mapping) and "embedding" in entry:
             section = self.sections.effective(entry["embedding"], where.at("embedding"), Embedding, {"model"})
             entry = {**entry, "embedding": section}
-        return bind(Retriever, entry, where, given=given)
+        return bind(Retriever, entry, where, given=named)
 
     def check_retrievers(
         self,
@@ -303,13 +303,13 @@ class _Loader:
 
     def with_sampling(self, value: Mapping[Any, Any], where: Where, node_type: type[Node]) -> Mapping[Any, Any]:
         """Take over what litellm_completion_kwargs says of sampling; the rest of it has no effect."""
-        given = value.get("litellm_completion_kwargs")
-        if not isinstance(given, Mapping):
+        kwargs = value.get("litellm_completion_kwargs")
+        if not isinstance(kwargs, Mapping):
             return value
-        own = {path[0] for path in yaml_fields(node_type)}
-        taken = {k: v for k, v in given.items() if SAMPLING_KWARGS.get(k) in own and v is not None}
+        known = {path[0] for path in yaml_fields(node_type)}
+        taken = {k: v for k, v in kwargs.items() if SAMPLING_KWARGS.get(k) in known and v is not None}
         self.sections.without_effect += [
-            where.at("litellm_completion_kwargs", key) for key in given if key not in taken
+            where.at("litellm_completion_kwargs", key) for key in kwargs if key not in taken
         ]
         renamed = {SAMPLING_KWARGS[key]: item for key, item in taken.items()}
         return {**renamed, **{key: item for key, item in value.items() if key != "litellm_completion_kwargs"}}
@@ -325,23 +325,23 @@ class _Loader:
         return self.registry[kind].node_type
 
     def warnings(self, plan: Plan, positions: Positions) -> tuple[Problem, ...]:
-        found = []
+        problems = []
         if self.sections.without_effect:
             keys = ", ".join(_key_and_operator(where) for where in self.sections.without_effect)
             position = positions.keys.get(self.sections.without_effect[0].path)
-            found.append(_warning(f"these keys have no effect on this machine: {keys}", positions, position))
+            problems.append(_warning(f"these keys have no effect on this machine: {keys}", positions, position))
         for name in plan.unused:
             position = positions.operator(name)
             warning = _warning("no step runs this operator", positions, position, "Add it to a step, or remove it.")
-            found.append(replace(warning, operator=name))
-        return tuple(found)
+            problems.append(replace(warning, operator=name))
+        return tuple(problems)
 
 
 def parsing_keys(item: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return the keys of a parsing function, and its arguments, which may stand beside them."""
-    own = {path[0] for path in yaml_fields(Parsing)}
-    kept = {key: value for key, value in item.items() if key in own}
-    return kept, {key: value for key, value in item.items() if key not in own} | kept.get("function_kwargs", {})
+    known = {path[0] for path in yaml_fields(Parsing)}
+    kept = {key: value for key, value in item.items() if key in known}
+    return kept, {key: value for key, value in item.items() if key not in known} | kept.get("function_kwargs", {})
 
 
 def _step_names(steps: Any) -> list[str]:

@@ -63,8 +63,10 @@ def from_json(value: Mapping[str, Any]) -> Proposal:
     """Read what `to_json` wrote; raises UsageError saying what is wrong."""
     try:
         columns = tuple(
-            Column(str(one["name"]).strip(), as_kind(str(one.get("kind", "text"))), _texts(one.get("choices", ())))
-            for one in value["columns"]
+            Column(
+                str(column["name"]).strip(), as_kind(str(column.get("kind", "text"))), _texts(column.get("choices", ()))
+            )
+            for column in value["columns"]
         )
         proposal = Proposal(str(value["question"]), str(value.get("row", "")), columns, _texts(value.get("notes", ())))
     except (KeyError, TypeError, AttributeError) as error:

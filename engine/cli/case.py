@@ -134,17 +134,17 @@ def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[
 
 
 def _of_one_name(name: str, here: set[str], by_name: Mapping[str, set[str]], *, removed: bool) -> set[str]:
-    found = by_name.get(name) or by_name.get(str(Path(name).expanduser().absolute()))
-    found = found or ({id for id in here if id.startswith(name)} if len(name) >= SHORTEST_DIGEST else set())
-    if not found:
+    matches = by_name.get(name) or by_name.get(str(Path(name).expanduser().absolute()))
+    matches = matches or ({id for id in here if id.startswith(name)} if len(name) >= SHORTEST_DIGEST else set())
+    if not matches:
         what = "no removed document" if removed else "no document"
         shown = ", ".join(sorted(by_name)[:MOST_NAMES]) or "none"
         raise UsageError(f"the case has {what} {name!r}", advice=f"There are: {shown}.")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise UsageError(
-            f"{name!r} means {len(found)} documents", advice=f"Name them by SHA-256: {', '.join(sorted(found))}."
+            f"{name!r} means {len(matches)} documents", advice=f"Name them by SHA-256: {', '.join(sorted(matches))}."
         )
-    return found
+    return matches
 
 
 @app.command()
@@ -160,9 +160,9 @@ def encrypt(
     """
     conversion.refuse_encrypted(case)
     known = passphrases.passphrase_of(case) if new_passphrase_file is None else None
-    given = known or new_passphrase(new_passphrase_file)
+    passphrase = known or new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
-        done = conversion.encrypt_case(case, given, tell)
+        done = conversion.encrypt_case(case, passphrase, tell)
     record_conversion(case, "encrypt")
     _say(case, done)
 
@@ -171,9 +171,9 @@ def encrypt(
 def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
     """Write an encrypted case as a plain file again."""
     conversion.refuse_plain(case)
-    given = current_passphrase(case)
+    passphrase = current_passphrase(case)
     with _progress(case) as tell:
-        done = conversion.decrypt_case(case, given, tell)
+        done = conversion.decrypt_case(case, passphrase, tell)
     record_conversion(case, "decrypt")
     _say(case, done)
 
@@ -187,9 +187,9 @@ def rekey(
     """Encrypt a case with another passphrase; copies made before keep the old one."""
     conversion.refuse_plain(case)
     current = current_passphrase(case)
-    given = new_passphrase(new_passphrase_file)
+    passphrase = new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
-        done = conversion.rekey_case(case, current, given, tell)
+        done = conversion.rekey_case(case, current, passphrase, tell)
     record_conversion(case, "rekey")
     _say(case, done)
 

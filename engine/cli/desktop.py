@@ -32,5 +32,5 @@ def desktop(
     options = [*(["--network"] if network else []), *(["--passphrase-on-stdin"] if known else [])]
     command = [sys.executable, "-P", "-m", "desktop", *options, *([str(case)] if case else [])]
     # Through a pipe, for others can read the environment and the command line of a process.
-    told = f"{known}\n".encode() if known else None
-    raise typer.Exit(subprocess.run(command, input=told, check=False).returncode)
+    stdin = f"{known}\n".encode() if known else None
+    raise typer.Exit(subprocess.run(command, input=stdin, check=False).returncode)

@@ -36,14 +36,14 @@ def doctor(
         return
     console = output()
     with messages().status("looking at this machine …"):
-        found = all_checks()
+        checks = all_checks()
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
-    for check in found:
+    for check in checks:
         table.add_row(*_row(check))
     console.print(table)
-    missing = [check for check in found if not check.ok and not is_helpful(check)]
+    missing = [check for check in checks if not check.ok and not is_helpful(check)]
     verdict = f"{len(missing)} needed: {', '.join(check.name for check in missing)}" if missing else "Redwell can run."
     console.print(styled((verdict, "bold red" if missing else "bold green")))
     raise typer.Exit(3 if missing else 0)

@@ -128,7 +128,7 @@ def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:
     results = case.runs.results(run_id)
     if results is None or not results.row_ids:
         return
-    there = list(dict.fromkeys(key for row_id in results.row_ids for key in case.rows.get(run_id, row_id).values))
-    unknown = [column for column in columns if column not in there]
+    existing = list(dict.fromkeys(key for row_id in results.row_ids for key in case.rows.get(run_id, row_id).values))
+    unknown = [column for column in columns if column not in existing]
     if unknown:
-        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")
+        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(existing)}.")

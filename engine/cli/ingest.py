@@ -58,32 +58,31 @@ def ingest(
                     workers=settings.workers,
                     again=again,
                 )
-                found = asyncio.run(work)
+                ingested = asyncio.run(work)
         except KeyboardInterrupt:
             messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
-        remember_readings(found.readings)
-        _report(opened, found, gone_text(gone_files(opened.documents, folder)), quiet=quiet)
-    raise typer.Exit(1 if found.failed else 0)
+        remember_readings(ingested.readings)
+        _report(opened, ingested, gone_text(gone_files(opened.documents, folder)), quiet=quiet)
+    raise typer.Exit(1 if ingested.failed else 0)
 
 
-def _report(case: Case, found: Ingested, gone: str, *, quiet: bool) -> None:
+def _report(case: Case, ingested: Ingested, gone: str, *, quiet: bool) -> None:
     if not quiet:
-        sums = Counter(record.fate for record in found.fates)
-        parts = (
-            f"{counted(len(found.fates), 'file')}: {sums['parsed']:,} read, {counted(sums['duplicate'], 'duplicate')}"
-        )
+        sums = Counter(record.fate for record in ingested.fates)
+        files = counted(len(ingested.fates), "file")
+        parts = f"{files}: {sums['parsed']:,} read, {counted(sums['duplicate'], 'duplicate')}"
         output().print(styled((parts, "bold"), f", {sums['failed']:,} failed"))
-        entries = [entry for entry in case.documents.entries() if entry.id in found.documents]
+        entries = [entry for entry in case.documents.entries() if entry.id in ingested.documents]
         pages, lines = sum(entry.page_count for entry in entries), sum(entry.line_count for entry in entries)
         output().print(f"{counted(pages, 'page')}, {counted(lines, 'line')} in {case.path.name}")
-        if removed := set(found.documents) & case.listing.documents_that_fit(DocumentFilter(removed=True)):
-            told = f"{counted(len(removed), 'document')} of these stay removed: redwell case put-back"
-            output().print(styled(("Note ", "bold yellow"), told), soft_wrap=True)
+        if removed := set(ingested.documents) & case.listing.documents_that_fit(DocumentFilter(removed=True)):
+            message = f"{counted(len(removed), 'document')} of these stay removed: redwell case put-back"
+            output().print(styled(("Note ", "bold yellow"), message), soft_wrap=True)
         if gone:
             output().print(styled(("Note ", "bold yellow"), one_line(gone)), soft_wrap=True)
-        if unread := unread_view(case, found.documents):
+        if unread := unread_view(case, ingested.documents):
             output().print(unread)
         output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))
-    if found.failed:
-        messages().print(failed_files([record for record in found.fates if record.fate == "failed"]))
+    if ingested.failed:
+        messages().print(failed_files([record for record in ingested.fates if record.fate == "failed"]))

@@ -77,9 +77,9 @@ def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
     sums, failures = case.ledger.case_document_sums(), case.documents.failures()
     if as_json:
         files = [dataclasses.asdict(file) for file in failures]
-        told = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
-        told |= _unread(case)
-        json.dump(told, sys.stdout, ensure_ascii=False, indent=1)
+        report = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
+        report |= _unread(case)
+        json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
         return
     console = output()

@@ -87,14 +87,14 @@ class LocalModels:
         server = None if is_here(name) else find_server(name)
         if server is not None:
             return self._open_server(server)
-        found = find_model(self._stand_ins.get(name, name))
+        model = find_model(self._stand_ins.get(name, name))
         with self._loading:
-            if found.path not in self._open:
-                title = found.entry.id if found.entry else found.path.name.removesuffix(".gguf")
-                spec = ModelSpec(runtime_of(found.path), title, str(found.path.absolute()), found.sha256)
-                spec = replace(spec, settings={"layout": layout_of(found)})
-                self._open[found.path] = self._open_spec(spec)
-            return self._open[found.path]
+            if model.path not in self._open:
+                title = model.entry.id if model.entry else model.path.name.removesuffix(".gguf")
+                spec = ModelSpec(runtime_of(model.path), title, str(model.path.absolute()), model.sha256)
+                spec = replace(spec, settings={"layout": layout_of(model)})
+                self._open[model.path] = self._open_spec(spec)
+            return self._open[model.path]
 
     def _open_spec(self, spec: ModelSpec) -> ModelBackend:
         self._need_cluster()
@@ -154,9 +154,9 @@ def is_here(name: str) -> bool:
     entry = _known(name)
     if entry is not None:
         return _is_installed(entry)
-    own = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
+    names = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
     path = Path(name.removeprefix(FOLDER_PREFIX)).expanduser()
-    return name in own or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
+    return name in names or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
 
 
 def _server(name: str) -> RememberedServer | None:

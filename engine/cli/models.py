@@ -62,12 +62,12 @@ def show(
     Speeds are measured with `redwell models measure`, and estimated by size for the other models.
     """
     statuses = list_models()
-    found = list(zip(statuses, prospects(statuses), strict=True))
+    pairs = list(zip(statuses, prospects(statuses), strict=True))
     if as_data:
-        typer.echo(json.dumps([asdict(facts_of(*each)) for each in found], ensure_ascii=False, indent=1))
+        typer.echo(json.dumps([asdict(facts_of(*each)) for each in pairs], ensure_ascii=False, indent=1))
         return
     console = output()
-    for status, prospect in found:
+    for status, prospect in pairs:
         console.print(title_line(status))
         lines = detail_lines(status, prospect, verbose=verbose)
         console.print(Padding(Text("\n").join(lines), (0, 0, 1, 4)))
@@ -130,8 +130,8 @@ def add(
         servers.add(file, name, chosen, allow_host or [])
         return
     if chosen or allow_host:
-        given = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
-        raise UsageError(f"{file} is no address of a server", advice=f"Leave out {given}: it is for servers.")
+        options = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
+        raise UsageError(f"{file} is no address of a server", advice=f"Leave out {options}: it is for servers.")
     path = Path(file).expanduser()
     if holds_models(path):
         if name:
@@ -181,11 +181,11 @@ def get_from_hub(
         raise UsageError(
             f"this would contact {host}", advice=f"If you want that: redwell models get {address} --online"
         )
-    told: set[str] = set()
+    hosts: set[str] = set()
 
     def tell(host: str) -> None:
-        if host not in told:
-            told.add(host)
+        if host not in hosts:
+            hosts.add(host)
             messages().print(styled(one_line(f"contacting {host}")), soft_wrap=True)
 
     with _progress(address.rpartition("/")[2]) as report:
@@ -200,9 +200,9 @@ def _introduce(added: InstalledModel, *, test: bool) -> None:
         output().print(styled((one_line(name), "bold"), f": as pinned in the catalogue, {added.path}"), soft_wrap=True)
         return
     statuses = list_models()
-    found = next(each for each in zip(statuses, prospects(statuses), strict=True) if each[0].id == name)
+    pair = next(each for each in zip(statuses, prospects(statuses), strict=True) if each[0].id == name)
     output().print(styled((one_line(name), "bold"), f": SHA-256 {added.sha256}"), soft_wrap=True)
-    for line in detail_lines(*found, verbose=False):
+    for line in detail_lines(*pair, verbose=False):
         output().print(Padding(line, (0, 0, 0, 4)))
     if test:
         with messages().status("asking it …"):
@@ -223,13 +223,13 @@ def check(ids: Ids = None) -> None:
     for model_id in ids or installed:
         try:
             with _progress(model_id) as report:
-                found = weights.check(model_id, progress=report)
+                model = weights.check(model_id, progress=report)
         except ModelError as error:
             show_error(error)
             failed = True
         else:
-            verdict = "as pinned in the catalogue" if found.entry else "your own file, nothing to compare with"
-            output().print(styled((one_line(model_id), "bold"), f": SHA-256 {found.sha256}, {verdict}"), soft_wrap=True)
+            verdict = "as pinned in the catalogue" if model.entry else "your own file, nothing to compare with"
+            output().print(styled((one_line(model_id), "bold"), f": SHA-256 {model.sha256}, {verdict}"), soft_wrap=True)
     raise typer.Exit(3 if failed else 0)
 
 

@@ -29,15 +29,17 @@ def new(
     """
     console = output()
     if not name:
-        width = max(len(one.name) for one in templates())
-        for one in templates():
-            console.print(styled((f"{one.name:<{width}}  ", "bold"), f"{one.title}. {one.summary}"), soft_wrap=True)
+        width = max(len(entry.name) for entry in templates())
+        for entry in templates():
+            console.print(
+                styled((f"{entry.name:<{width}}  ", "bold"), f"{entry.title}. {entry.summary}"), soft_wrap=True
+            )
         return
-    found = template(name)
+    chosen = template(name)
     if file is None:
         raise UsageError("there is no file to write", advice=f"Write `redwell new {name} FILE.yaml`.")
-    write_new(file, found.text)
-    console.print(styled(("Written ", "bold"), f"{file}: {found.title}"), soft_wrap=True)
+    write_new(file, chosen.text)
+    console.print(styled(("Written ", "bold"), f"{file}: {chosen.title}"), soft_wrap=True)
     console.print(f"Next: redwell run {shell_word(file)} --case FILE.redwell", soft_wrap=True)
 
 

@@ -133,8 +133,8 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
 
 
 def _named(case: Case, run_id: str, runs: Sequence[StoredRun]) -> StoredRun:
-    found = next((run for run in runs if run.id == run_id), None)
-    if found is None:
+    stored = next((run for run in runs if run.id == run_id), None)
+    if stored is None:
         ids = ", ".join(run.id for run in runs) or "none"
         raise UsageError(f"{case.path} has no run {run_id!r}", advice=f"Runs: {ids}.")
-    return found
+    return stored

@@ -51,36 +51,36 @@ def rerun(
         work = run_again(opened, stored, models, watch.take, settings)
         try:
             with watch:
-                found = run_interruptible(work)
+                comparison = run_interruptible(work)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
-        facts = {"run": stored.id, "rows": found.rows_before, "same_rows": found.same_rows}
-        problem = record_beside(opened, "rerun", {**facts, "models": _weights(found)})
+        facts = {"run": stored.id, "rows": comparison.rows_before, "same_rows": comparison.same_rows}
+        problem = record_beside(opened, "rerun", {**facts, "models": _weights(comparison)})
         asked = weights_of_run(opened.custody, stored.id)
-    _report(stored.id, found)
-    output().print(exactness(asked or dict.fromkeys(name for name in found.weights)), soft_wrap=True)
+    _report(stored.id, comparison)
+    output().print(exactness(asked or dict.fromkeys(name for name in comparison.weights)), soft_wrap=True)
     if problem:
         output().print(problem, soft_wrap=True)
-    raise typer.Exit(0 if found.is_same else 1)
+    raise typer.Exit(0 if comparison.is_same else 1)
 
 
-def _weights(found: Comparison) -> dict[str, str]:
-    return {name: after for name, (_, after) in found.weights.items()}
+def _weights(comparison: Comparison) -> dict[str, str]:
+    return {name: after for name, (_, after) in comparison.weights.items()}
 
 
-def _report(run_id: str, found: Comparison) -> None:
+def _report(run_id: str, comparison: Comparison) -> None:
     console = output()
-    for difference in found.differences:
+    for difference in comparison.differences:
         console.print(_line(difference), soft_wrap=True)
-    for name in found.other_weights:
-        before, after = found.weights[name]
+    for name in comparison.other_weights:
+        before, after = comparison.weights[name]
         text = f"Model {one_line(name)}: weights {before or 'not recorded'} then, {after or 'not asked'} now"
         console.print(styled((text, "bold yellow")), soft_wrap=True)
     verdict = (
-        f"Run {run_id}: {found.same_rows:,} of {counted(found.rows_before, 'row')} are the same; "
-        f"{counted(found.rows_after, 'row')} came out now."
+        f"Run {run_id}: {comparison.same_rows:,} of {counted(comparison.rows_before, 'row')} are the same; "
+        f"{counted(comparison.rows_after, 'row')} came out now."
     )
-    console.print(styled((verdict, "bold green" if found.is_same else "bold red")), soft_wrap=True)
+    console.print(styled((verdict, "bold green" if comparison.is_same else "bold red")), soft_wrap=True)
 
 
 def _line(difference: Difference) -> Any:
@@ -93,20 +93,20 @@ def _line(difference: Difference) -> Any:
 
 def exactness(models: dict[str, Any]) -> str:
     """Say whether replies can be the same to the last bit on this machine, by the self-test of each model asked."""
-    told = []
+    lines = []
     for name in models:
         try:
             path = find_model(name).path
         except ModelError:
-            told.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not known here.")
+            lines.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not known here.")
             continue
         if not path.is_file():
-            told.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not tried.")
+            lines.append(f"{one_line(name)}: whether its replies can be the same to the last bit is not tried.")
         elif run_selftest(path).reproducible:
-            told.append(f"{one_line(name)}: replies are the same to the last bit here, whatever else is asked.")
+            lines.append(f"{one_line(name)}: replies are the same to the last bit here, whatever else is asked.")
         else:
-            told.append(
+            lines.append(
                 f"{one_line(name)}: replies are not the same to the last bit here when others are asked beside them, "
                 "so a row may differ though nothing was changed (docs/decisions/0005)."
             )
-    return "\n".join(told) or "No model was asked: the results are those of code alone."
+    return "\n".join(lines) or "No model was asked: the results are those of code alone."

@@ -55,7 +55,7 @@ def review(
 
 
 def _summary(view: ResultView, run_id: str) -> Any:
-    verdicts = [found.verdict for found in view.reviews.values()]
+    verdicts = [judged.verdict for judged in view.reviews.values()]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("accepted", "corrected", "rejected"))
     return styled(
         (f"Run {run_id}: ", "bold"), f"{view.reviewed:,} of {counted(len(view.rows), 'row')} reviewed; {counts}"
@@ -66,15 +66,15 @@ def _table(view: ResultView) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("row", "verdict", "what", "note"):
         table.add_column(name)
-    for number, found in view.reviews.items():
+    for number, judged in view.reviews.items():
         original = view.rows[number].values
         changes = (
             f"{column}: {shown(original.get(column))} -> {shown(cell.value)}"
-            for column, cell in found.cells.items()
+            for column, cell in judged.cells.items()
             if cell.is_replaced
         )
         what = shortened(one_line("; ".join(changes)), _CHARACTERS)
-        table.add_row(str(number + 1), found.verdict, what, shortened(one_line(found.note), _CHARACTERS))
+        table.add_row(str(number + 1), judged.verdict, what, shortened(one_line(judged.note), _CHARACTERS))
     return table
 
 

@@ -188,8 +188,8 @@ def _say_evidence(case: Case, run_id: str, table: ResultTable) -> None:
     """Name the command that opens the evidence of a cell which has some."""
     for number, row in enumerate(table.rows, 1):
         for column in table.columns:
-            found = [c for c in row.citations.get(column, ()) if c.method != NOT_LOCATED]
-            if found and column not in ("filename", "path"):
+            citations = [c for c in row.citations.get(column, ()) if c.method != NOT_LOCATED]
+            if citations and column not in ("filename", "path"):
                 command = f"redwell trace {shell_word(case.path)} {number} {shell_word(column)}"
                 output().print(styled(("Evidence", "bold"), " of a cell: ", (command, "bold cyan")), soft_wrap=True)
                 return

@@ -93,20 +93,20 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def wrapper(**given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in names}
-            return command(**given, settings=_settings(**chosen))
+        def wrapper(**arguments: Any) -> Any:
+            chosen = {name: arguments.pop(name) for name in names}
+            return command(**arguments, settings=_settings(**chosen))
 
         options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=annotation)
             for name, (annotation, usual) in ((name, _OPTIONS[name]) for name in names)
         ]
-        own = inspect.signature(command, eval_str=True)
+        signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
-        for parameter in own.parameters.values():
+        for parameter in signature.parameters.values():
             keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             parameters += options if parameter.name == "settings" else [keyword]
-        wrapper.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return wrapper  # type: ignore[return-value]
 

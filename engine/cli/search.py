@@ -156,39 +156,39 @@ def _count(  # noqa: PLR0913 - where, what and how it is written
         lines = terms.expanduser().read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"the list {terms} cannot be read: {error}", advice="Give a text file in UTF-8.") from error
-    found = count_terms(case, lines, within)
+    term_counts = count_terms(case, lines, within)
     if out is not None:
-        _write_counts(case, found, out, overwrite=overwrite)
+        _write_counts(case, term_counts, out, overwrite=overwrite)
     elif as_json:
-        for row in found.rows:
-            line = {"document": row.document, "file": row.name, "lines": dict(_held(found, row))}
+        for row in term_counts.rows:
+            line = {"document": row.document, "file": row.name, "lines": dict(_held(term_counts, row))}
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
     else:
-        _show_counts(found)
+        _show_counts(term_counts)
 
 
-def _write_counts(case: Case, found: TermCounts, out: Path, *, overwrite: bool) -> None:
+def _write_counts(case: Case, term_counts: TermCounts, out: Path, *, overwrite: bool) -> None:
     from engine.worker.crossings import recorded  # noqa: PLC0415 - slow to load, and searching does without
     from engine.worker.jobs import check_outs  # noqa: PLC0415
 
     check_outs((out,), case=case.path)
     with recorded(case, (out,), overwrite=overwrite):
-        write_table(term_table(found), out.expanduser())
-    written = f"{out}, {counted(len(found.rows), 'document')}"
+        write_table(term_table(term_counts), out.expanduser())
+    written = f"{out}, {counted(len(term_counts.rows), 'document')}"
     output().print(styled(("Written ", "bold"), one_line(written)), soft_wrap=True)
 
 
-def _held(found: TermCounts, row: CountedDocument) -> list[tuple[str, int]]:
+def _held(term_counts: TermCounts, row: CountedDocument) -> list[tuple[str, int]]:
     """List the terms that a document holds, with the number of its lines."""
-    pairs = zip(found.terms, row.counts, strict=True)
+    pairs = zip(term_counts.terms, row.counts, strict=True)
     return [(each.term, count) for each, count in pairs if count]
 
 
-def _show_counts(found: TermCounts) -> None:
-    for row in found.rows:
-        counts = ", ".join(f"{term}: {count:,}" for term, count in _held(found, row))
+def _show_counts(term_counts: TermCounts) -> None:
+    for row in term_counts.rows:
+        counts = ", ".join(f"{term}: {count:,}" for term, count in _held(term_counts, row))
         output().print(styled((visible(row.name), "cyan"), f"  {visible(counts)}"), soft_wrap=True)
-    for each in found.terms:
+    for each in term_counts.terms:
         total = f"{counted(each.lines, 'line')} in {counted(each.documents, 'document')}"
         output().print(styled((f"{visible(each.term)}: {total}", "dim")), soft_wrap=True)
 
@@ -203,14 +203,14 @@ def _query(words: list[str]) -> str:
 def _hit_line(hit: Hit, name: str) -> Text:
     line = styled((f"{visible(name)} p.{hit.page} l.{hit.line}", "cyan"), "  ")
     for index, part in enumerate(hit.snippet.split(HIT_START)):
-        found, _, rest = part.partition(HIT_END) if index else ("", "", part)
-        line.append(visible(found), "bold red")
+        match, _, rest = part.partition(HIT_END) if index else ("", "", part)
+        line.append(visible(match), "bold red")
         line.append(visible(rest))
     if hit.hidden:
         line.append(f"  (not shown by the page: {HIDDEN_WORDS.get(hit.hidden, hit.hidden)})", "bold yellow")
     return line
 
 
-def _sum_up(found: int, limit: int) -> None:
-    more = f"{counted(limit, 'line')} shown; there are more (--limit)" if found > limit else counted(found, "line")
+def _sum_up(count: int, limit: int) -> None:
+    more = f"{counted(limit, 'line')} shown; there are more (--limit)" if count > limit else counted(count, "line")
     output().print(styled((more, "dim")))

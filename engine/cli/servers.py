@@ -38,10 +38,10 @@ def add(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str
     """Connect to a server, show what it is, and keep it under a name. Raises UsageError or ModelError."""
     _check_name(address, name)
     with messages().status(f"asking {one_line(address)} …"):
-        told, warnings = _try_out(address, name, settings, allowed)
-    remember(RememberedServer(name, address, settings, told))
+        description, warnings = _try_out(address, name, settings, allowed)
+    remember(RememberedServer(name, address, settings, description))
     console = output()
-    console.print(styled((one_line(name), "bold"), f": {one_line(told)}"), soft_wrap=True)
+    console.print(styled((one_line(name), "bold"), f": {one_line(description)}"), soft_wrap=True)
     for warning in warnings:
         console.print(styled(("note ", "yellow"), one_line(warning)), soft_wrap=True)
     console.print(f"use it with: --model {one_line(name)}", soft_wrap=True)
@@ -60,10 +60,10 @@ def show() -> None:
     """Print the servers that have a name: whether each answers now, and what it serves."""
     console = output()
     for server in list_servers():
-        answers, told = server_state(server)
+        answers, state = server_state(server)
         mark = ("answers", "green") if answers else ("not reached", "yellow")
         console.print(styled((one_line(server.name), "bold"), "  ", mark, f", {one_line(server.location)}"))
-        console.print(Padding(styled(one_line(told)), (0, 0, 1, 4)))
+        console.print(Padding(styled(one_line(state)), (0, 0, 1, 4)))
 
 
 def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> tuple[str, tuple[str, ...]]:

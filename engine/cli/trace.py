@@ -229,12 +229,12 @@ class TracedRow:
         for record in self.case.evidence.of_row(self.run_id, self.row.id, column):
             by_path.setdefault(record.path or column, []).append(record)
         value = self.row.values.get(column)
-        return [Leaf(path, inner_value(value, column, path), tuple(found)) for path, found in by_path.items()]
+        return [Leaf(path, inner_value(value, column, path), tuple(records)) for path, records in by_path.items()]
 
     def citation(self, place: EvidenceRecord) -> str:
         """Write a place compactly: `file p.3 l.12-14`."""
-        found: Citation = citation_of(self.case.documents, place, self.files)
-        return citation_text([found])
+        citation: Citation = citation_of(self.case.documents, place, self.files)
+        return citation_text([citation])
 
     def lines(self, place: EvidenceRecord, context: int = 1) -> list[QuotedLine]:
         """Return the lines of a place with so many lines before and after it; empty when it was not located."""
@@ -276,11 +276,11 @@ def find_row(case: Case, run_id: str, wanted: str) -> TracedRow:
     ids = results.row_ids
     if wanted.isdecimal() and 1 <= int(wanted) <= len(ids):
         return TracedRow(case, run_id, int(wanted), ids[int(wanted) - 1], results.columns)
-    found = [row_id for row_id in ids if row_id.startswith(wanted)]
-    if len(found) == 1:
-        return TracedRow(case, run_id, ids.index(found[0]) + 1, found[0], results.columns)
-    if found:
-        raise UsageError(f"{len(found)} rows have an id that begins with {wanted!r}", advice="Write more of the id.")
+    matches = [row_id for row_id in ids if row_id.startswith(wanted)]
+    if len(matches) == 1:
+        return TracedRow(case, run_id, ids.index(matches[0]) + 1, matches[0], results.columns)
+    if matches:
+        raise UsageError(f"{len(matches)} rows have an id that begins with {wanted!r}", advice="Write more of the id.")
     numbers = f"1 to {len(ids)}" if ids else "none: the table is empty"
     raise UsageError(f"run {run_id} has no row {wanted!r}", advice=f"Rows: {numbers}; or give a row's id.")
 

@@ -110,20 +110,20 @@ class _Work:
         return {name: kept for name, kept in {**given, **value}.items() if name not in self._drops}
 
 
-def _call(part: _Work, given: Any) -> dict[str, Any]:
-    return _attempt(partial(part.call, given), part.source)
+def _call(part: _Work, argument: Any) -> dict[str, Any]:
+    return _attempt(partial(part.call, argument), part.source)
 
 
-def _call_all(parts: Sequence[_Work], given: Any) -> dict[str, Any]:
+def _call_all(parts: Sequence[_Work], argument: Any) -> dict[str, Any]:
     """Call one after the other; each gets a copy, and what it does to that is not seen by the next."""
     values: list[Any] = []
     for part in parts:
-        answer = _call(part, _decode(_encode(given)))
+        answer = _call(part, _decode(_encode(argument)))
         if "error" in answer:
             return {"value": values, "spent": answer.get("spent", False)}
         values.append(answer["value"])
-        given = part.passed_on(given, answer["value"])
-        if given is None:
+        argument = part.passed_on(argument, answer["value"])
+        if argument is None:
             break
     return {"value": values}
 
@@ -135,12 +135,12 @@ def _attempt(work: Callable[[], Any], source: str) -> dict[str, Any]:
         try:
             return {"value": work()}
         except NotPlain as error:
-            told: dict[str, Any] = {"error": str(error)}
+            failure: dict[str, Any] = {"error": str(error)}
         except MemoryError:
-            told = {"error": "it takes more memory than is allowed", "spent": True}
+            failure = {"error": "it takes more memory than is allowed", "spent": True}
         except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt: the code may raise any
-            told = {"error": _describe(error), **_place(error.__traceback__, source)}
-    return {**told, "printed": printed.getvalue()}
+            failure = {"error": _describe(error), **_place(error.__traceback__, source)}
+    return {**failure, "printed": printed.getvalue()}
 
 
 def _describe(error: BaseException) -> str:

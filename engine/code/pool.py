@@ -43,16 +43,16 @@ class CodePool:
                 self._apart.add(program)
             raise
 
-    async def _call(self, program: Program, given: Any) -> Any:
+    async def _call(self, program: Program, argument: Any) -> Any:
         slots = self._slots.setdefault(program, asyncio.Semaphore(program.workers))
         async with slots, self._all_slots:
             try:
-                return await self._try(program, given, fresh=False)
+                return await self._try(program, argument, fresh=False)
             except Lost as error:
                 if error.by_call:
                     raise
             # Only a fresh process can tell whether this call is to blame or one before it.
-            return await self._try(program, given, fresh=True)
+            return await self._try(program, argument, fresh=True)
 
     async def close(self) -> None:
         """End all processes. What has begun to end is ended, even if the caller is cancelled (again) meanwhile."""
@@ -68,10 +68,10 @@ class CodePool:
         if cancelled is not None:
             raise cancelled
 
-    async def _try(self, program: Program, given: Any, *, fresh: bool) -> Any:
+    async def _try(self, program: Program, argument: Any, *, fresh: bool) -> Any:
         process = await self._take(program, fresh=fresh)
         try:
-            return await process.call(given)
+            return await process.call(argument)
         finally:
             if process.is_fit and process in self._processes:
                 self._idle.append(process)
@@ -80,10 +80,10 @@ class CodePool:
 
     async def _take(self, program: Program, *, fresh: bool) -> CodeProcess:
         """Return an idle process of the program, or a new one in place of the one that has been idle the longest."""
-        own = [] if fresh else [process for process in self._idle if process.program == program]
-        if own:
-            self._idle.remove(own[-1])
-            return own[-1]
+        idle = [] if fresh else [process for process in self._idle if process.program == program]
+        if idle:
+            self._idle.remove(idle[-1])
+            return idle[-1]
         if self._idle and len(self._processes) >= MOST_WORKERS:
             await asyncio.shield(self._end(self._idle.pop(0)))
         starting = self._watched(self._start(program))

@@ -285,12 +285,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="the source files, to compare them too")
     parser.add_argument("--public-key", default="", metavar="HEX", help="the key that must have signed the manifest")
     parser.add_argument("--earlier", type=Path, metavar="MANIFEST", help="an earlier manifest of the same case")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     say: Say = []
     try:
-        check(say, given)
+        check(say, options)
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        say.append(("manifest", UNKNOWN, f"{given.manifest}: {type(error).__name__}: {error}"))
+        say.append(("manifest", UNKNOWN, f"{options.manifest}: {type(error).__name__}: {error}"))
     for what, state, text in say:
         plain = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)  # nothing steers the terminal
         sys.stdout.write(f"{what:<10} {state:<13} {plain}\n".encode("utf-8", "backslashreplace").decode("utf-8"))

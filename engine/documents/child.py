@@ -157,8 +157,8 @@ def _enter_cage(allowed: dict[str, Any], answers: TextIO) -> None:
     try:
         cage(allowed["reads"], [allowed["folder"]])
     except OSError as error:
-        told = {"reason": "crashed", "message": f"the process that reads files could not be confined: {error}"}
-        answers.write(json.dumps({"error": told}) + "\n")
+        failure = {"reason": "crashed", "message": f"the process that reads files could not be confined: {error}"}
+        answers.write(json.dumps({"error": failure}) + "\n")
         answers.flush()
         os._exit(1)
 

@@ -27,14 +27,14 @@ _NOTE = re.compile(r"(?:\d{1,3}|[*†‡]+|\[\d{1,3}\])\s*\S")
 def furniture(lines: Sequence[Line]) -> frozenset[int]:
     """Return the numbers of lines that are no part of the running text; blank lines are among them."""
     pages = [list(group) for _, group in groupby(lines, key=lambda line: line.page)]
-    found = {line.number for line in lines if not any(c.isalnum() for c in line.text) and not _is_mark(line.text)}
-    found |= set(_repeated(pages))
+    numbers = {line.number for line in lines if not any(c.isalnum() for c in line.text) and not _is_mark(line.text)}
+    numbers |= set(_repeated(pages))
     if len(pages) >= _FEWEST_PAGES:
         for page in pages:
-            found |= set(_page_numbers(page, found))
+            numbers |= set(_page_numbers(page, numbers))
     for page in pages:
-        found |= set(_footnotes(page, found))
-    return frozenset(found)
+        numbers |= set(_footnotes(page, numbers))
+    return frozenset(numbers)
 
 
 def _is_mark(text: str) -> bool:
@@ -70,10 +70,10 @@ def _alike(text: str) -> str:
     return re.sub(r"\d+", "#", " ".join(text.lower().split()))
 
 
-def _same_place(one: Line, other: Line) -> bool:
-    if one.box is None or other.box is None:
+def _same_place(line: Line, other: Line) -> bool:
+    if line.box is None or other.box is None:
         return True
-    return abs(one.box.y0 - other.box.y0) <= _SAME_PLACE_POINTS
+    return abs(line.box.y0 - other.box.y0) <= _SAME_PLACE_POINTS
 
 
 def _page_numbers(page: Sequence[Line], known: set[int]) -> Iterator[int]:

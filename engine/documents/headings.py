@@ -76,9 +76,9 @@ def headings_and_kinds(
 ) -> tuple[tuple[Heading, Kind], ...]:
     """Find headings as `headings` does, each with what tells it; `bold` are the numbers of the lines set in bold."""
     bold = bold if len(bold) <= _MOST_BOLD * len(lines) else frozenset()
-    found = _without_lists(_joined(list(_candidates(lines, heights, bold))))
-    levels = sorted({f.heading.level for f in found})
-    return tuple((replace(f.heading, level=levels.index(f.heading.level) + 1), f.kind) for f in found)
+    candidates = _without_lists(_joined(list(_candidates(lines, heights, bold))))
+    levels = sorted({f.heading.level for f in candidates})
+    return tuple((replace(f.heading, level=levels.index(f.heading.level) + 1), f.kind) for f in candidates)
 
 
 def _candidates(lines: Sequence[str], heights: Sequence[float | None], bold: Set[int]) -> Iterator[_Found]:
@@ -90,11 +90,11 @@ def _candidates(lines: Sequence[str], heights: Sequence[float | None], bold: Set
             is_code = not is_code
         text = line.strip()
         if not (is_code or not text or text in repeated or _LEADERS.search(text)):
-            found = _read(text, number, before) or _by_size(text, number, heights, sizes)
-            if found is None and number in bold and number - 1 not in bold:
-                found = _bold(text, number)
-            if found is not None:
-                yield found
+            candidate = _read(text, number, before) or _by_size(text, number, heights, sizes)
+            if candidate is None and number in bold and number - 1 not in bold:
+                candidate = _bold(text, number)
+            if candidate is not None:
+                yield candidate
         before = text
 
 
@@ -102,8 +102,8 @@ def _read(text: str, number: int, before: str) -> _Found | None:
     """Read one line as a heading by its text alone, and that of the line before it."""
     if markdown := _MARKDOWN.fullmatch(text):
         return _Found(Heading(number, len(markdown[1]), markdown[2][:LONGEST]), "markdown", number)
-    if found := _numbered(text, number):
-        return found
+    if numbered := _numbered(text, number):
+        return numbered
     goes_on = len(before) >= _FULL_LINE and not before.endswith((".", "!", "?", ":", ";"))
     return None if goes_on else _capitals(text, number)
 
@@ -193,10 +193,10 @@ def _by_size(text: str, number: int, heights: Sequence[float | None], sizes: Seq
     return _Found(Heading(number, 1 + min(sizes.index(round(height, 1)), 2), text), "size", number)
 
 
-def _joined(found: Sequence[_Found]) -> list[_Found]:
+def _joined(candidates: Sequence[_Found]) -> list[_Found]:
     """Put a heading back together that runs over several lines."""
     joined: list[_Found] = []
-    for item in found:
+    for item in candidates:
         before = joined[-1] if joined else None
         if before and _continues(before, item):
             text = f"{before.heading.text} {item.heading.text}"[:LONGEST]
@@ -213,11 +213,11 @@ def _continues(before: _Found, item: _Found) -> bool:
     return bare_part or (before.kind == item.kind and item.kind in ("capitals", "size"))
 
 
-def _without_lists(found: Sequence[_Found]) -> list[_Found]:
+def _without_lists(candidates: Sequence[_Found]) -> list[_Found]:
     """Leave out numbered lines that follow each other without text between: a list, not sections."""
     kept: list[_Found] = []
     run: list[_Found] = []
-    for item in found:
+    for item in candidates:
         is_next = bool(run) and item.heading.line == run[-1].last + 1 and item.kind == run[-1].kind == "number"
         if not (is_next and not item.runs_in):
             kept += run if len(run) < _LIST else []

@@ -54,9 +54,9 @@ async def ingest_folder(
     The same bytes are parsed once. A file that `known` says yes to is not parsed; with `known_children` the files
     inside it get their events again too, failures included. Files inside a file come before it (see Parsed).
     """
-    found = walk(paths, follow_links=options.follow_links)
-    entries = list(found.in_order())
-    yield Found(len(entries), found.hidden)
+    listing = walk(paths, follow_links=options.follow_links)
+    entries = list(listing.in_order())
+    yield Found(len(entries), listing.hidden)
     counts: Counter[type] = Counter()
     with scratch_folder() as scratch:
         async with ParserPool(workers, options) as pool:
@@ -174,8 +174,8 @@ class _Run:
         outcome = _Outcome(parsed=parsed, folder=folder, is_container=parsed.document is None)
         for child in parsed.children:
             inner = _Node(f"{node.path}/{child.name}", child.name, taken_out=child.path)
-            own = Budget(size_of(child.path), self.options) if _is_folder_of_mails(parsed, depth) else budget
-            outcome.nodes.append(await self._visit(inner, child.path, own, depth=depth + 1))
+            inner_budget = Budget(size_of(child.path), self.options) if _is_folder_of_mails(parsed, depth) else budget
+            outcome.nodes.append(await self._visit(inner, child.path, inner_budget, depth=depth + 1))
         for failure in parsed.failures:
             stuck = DocumentError(failure.message, reason=failure.reason, advice=failure.advice)
             outcome.nodes.append(_Node(f"{node.path}/{failure.name}", failure.name, error=stuck))

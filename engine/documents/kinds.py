@@ -139,11 +139,11 @@ def refuse_other_content(path: Path) -> None:
             head = stream.read(HEAD_BYTES)
     except OSError:
         return  # whoever reads it says why it cannot be opened
-    found = _kind_of_binary(path, head, expected)
-    is_quoted = found == "pdf" and not head.startswith(b"%PDF-")
-    if not head or is_quoted or found == expected or (found is None and expected != "xlsx"):
+    kind = _kind_of_binary(path, head, expected)
+    is_quoted = kind == "pdf" and not head.startswith(b"%PDF-")
+    if not head or is_quoted or kind == expected or (kind is None and expected != "xlsx"):
         return
-    what = _OFFICE_NAMES.get(found or "text", found or "text")
+    what = _OFFICE_NAMES.get(kind or "text", kind or "text")
     raise DocumentError(
         f"the name ends in {suffix}, but the content is of the kind {what}",
         reason="wrong_type",

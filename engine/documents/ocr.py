@@ -152,10 +152,10 @@ class Ocr:
         """Find pieces of text; the result is empty when there are none."""
         scale = min(1.0, _DETECTION_PIXELS / max(image.shape[:2]))
         small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image
-        found = self._engine(small, use_det=True, use_cls=False, use_rec=False)
-        if found.boxes is None or not len(found.boxes):
+        detection = self._engine(small, use_det=True, use_cls=False, use_rec=False)
+        if detection.boxes is None or not len(detection.boxes):
             return np.zeros((0, 4, 2), np.float32)
-        quads = (np.asarray(found.boxes, np.float32) / scale).astype(np.float32)
+        quads = (np.asarray(detection.boxes, np.float32) / scale).astype(np.float32)
         large = (_widths(quads) >= _SMALLEST_SIDE) & (_heights(quads) >= _SMALLEST_SIDE)
         return np.asarray(quads[large], np.float32)
 
@@ -164,7 +164,7 @@ class Ocr:
             return (), ()
         read = self._engine.recognize_txt(self._engine.crop_text_regions(image, quads))
         words = read.word_results or [None] * len(read.txts)
-        return [spaced(text, found) for text, found in zip(read.txts, words, strict=True)], read.scores
+        return [spaced(text, account) for text, account in zip(read.txts, words, strict=True)], read.scores
 
     def _quarter_turns(self, image: Image, quads: Quads) -> int:
         """Return how many quarter turns counter-clockwise bring the text upright, 0 to 3."""
@@ -180,8 +180,8 @@ class Ocr:
 
     def _looks_upside_down(self, cuts: list[Image]) -> bool:
         """Ask the small classifier; it errs on short text, so its yes is only a reason to look closer."""
-        _, found = self._engine.cls_and_rotate(cuts)
-        return bool(2 * sum(label == "180" for label, _ in found.cls_res) >= len(cuts))
+        _, classes = self._engine.cls_and_rotate(cuts)
+        return bool(2 * sum(label == "180" for label, _ in classes.cls_res) >= len(cuts))
 
     def _is_upside_down(self, cuts: list[Image]) -> bool:
         upright = self._engine.recognize_txt(cuts)

@@ -54,8 +54,8 @@ def contents_entries(lines: Sequence[Line]) -> tuple[ContentsEntry, ...]:
     if not printed:
         return ()
     starts = _starts(printed, lines)
-    found = [start for start in starts if start is not None]
-    if len(found) < max(2, _FOUND * len(printed)):
+    located = [start for start in starts if start is not None]
+    if len(located) < max(2, _FOUND * len(printed)):
         return ()
     offset = Counter(lines[s - 1].page - p.page for s, p in zip(starts, printed, strict=True) if s).most_common(1)[0][0]
     levels = _levels(printed)
@@ -86,11 +86,11 @@ def _printed(lines: Sequence[Line], named: Sequence[int]) -> Iterator[_Printed]:
     """Yield lines that end in a page number behind leaders; behind a mere space only under the word 'Contents'."""
     for line in lines:
         text = line.text.strip()
-        found = _LEADERS.fullmatch(text)
-        if found is None and any(name < line.number for name in named):
-            found = _SPACED.fullmatch(text)
-        if found is not None and any(c.isalpha() for c in found["title"]):
-            yield _Printed(line, " ".join(found["title"].split()), int(found["page"]))
+        match = _LEADERS.fullmatch(text)
+        if match is None and any(name < line.number for name in named):
+            match = _SPACED.fullmatch(text)
+        if match is not None and any(c.isalpha() for c in match["title"]):
+            yield _Printed(line, " ".join(match["title"].split()), int(match["page"]))
 
 
 def _starts(printed: Sequence[_Printed], lines: Sequence[Line]) -> list[int | None]:
@@ -166,9 +166,9 @@ def outline_of(document: Document) -> tuple[Section, ...]:
     They come from the file's own outline; else from a printed contents page; else from how the lines are written.
     """
     if len(document.outline) >= _FEWEST_ENTRIES:
-        found = [_Start(h, "file", 1.0 if is_there else 0.6) for h, is_there in outline_headings(document)]
-        if len({start.heading.line for start in found}) >= _FEWEST_ENTRIES:
-            return _closed(found, document.lines)
+        starts = [_Start(h, "file", 1.0 if is_there else 0.6) for h, is_there in outline_headings(document)]
+        if len({start.heading.line for start in starts}) >= _FEWEST_ENTRIES:
+            return _closed(starts, document.lines)
     return sections_of_lines(document.lines)
 
 
@@ -244,10 +244,10 @@ def _written(lines: Sequence[Line]) -> list[_Start]:
 
 def _number_of(title: str) -> tuple[str, int]:
     """Return what the number of a heading counts ('article', '4.'), and the number; 0 for one that is none."""
-    found = _NUMBER.match(title)
-    if found is None:
+    match = _NUMBER.match(title)
+    if match is None:
         return "", 0
-    prefix, last = f"{(found['word'] or '').lower()} {found['prefix'] or ''}", found["last"]
+    prefix, last = f"{(match['word'] or '').lower()} {match['prefix'] or ''}", match["last"]
     if last.isdigit():
         return prefix, int(last)
     if len(last) > 1 or last in "IVX":

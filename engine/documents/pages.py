@@ -49,8 +49,10 @@ def with_hidden(lines: Sequence[LineDraft], hidden: Iterable[Fragment]) -> list[
 
 def _is_at(line: LineDraft, other: LineDraft) -> bool:
     """Say whether two lines are at one place: text that is printed twice."""
-    one, two = line.box, other.box
-    return one is not None and two is not None and abs(one.x0 - two.x0) < _SAME_PLACE > abs(one.y0 - two.y0)
+    first, second = line.box, other.box
+    return (
+        first is not None and second is not None and abs(first.x0 - second.x0) < _SAME_PLACE > abs(first.y0 - second.y0)
+    )
 
 
 def _nearest(lines: Sequence[LineDraft], line: LineDraft) -> int:
@@ -67,9 +69,9 @@ def _nearest(lines: Sequence[LineDraft], line: LineDraft) -> int:
     return number if is_above else number + 1
 
 
-def _distance(one: Box, other: Box) -> float:
-    across = max(one.x0 - other.x1, other.x0 - one.x1, 0.0)
-    down = abs(one.y0 + one.y1 - other.y0 - other.y1) / 2
+def _distance(box: Box, other: Box) -> float:
+    across = max(box.x0 - other.x1, other.x0 - box.x1, 0.0)
+    down = abs(box.y0 + box.y1 - other.y0 - other.y1) / 2
     return down + across / 4
 
 

@@ -36,25 +36,25 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _json(value: Any) -> Any:
-    found: Any = value
+    result: Any = value
     match value:
         case float():
-            found = value if math.isfinite(value) else None
+            result = value if math.isfinite(value) else None
         case datetime() | date() | time():
-            found = value.isoformat()
+            result = value.isoformat()
         case Decimal():
-            found = int(value) if value == value.to_integral_value() else float(value)
+            result = int(value) if value == value.to_integral_value() else float(value)
         case bytes():
-            found = _text(value)
+            result = _text(value)
         case dict():
-            found = {str(key): _json(item) for key, item in value.items()}
+            result = {str(key): _json(item) for key, item in value.items()}
         case list() | tuple():
-            found = [_json(item) for item in value]
+            result = [_json(item) for item in value]
         case None | str() | int():
             pass
         case _:
-            found = str(value)
-    return found
+            result = str(value)
+    return result
 
 
 def _text(data: bytes) -> str:

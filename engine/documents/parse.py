@@ -44,10 +44,10 @@ def parse_file(
                 advice="Split the file, or raise the limit.",
             )
         id = digest(path)
-        found = recognise(path, name)
+        recognised = recognise(path, name)
         share = share or Share.of(size, options)
         folder = Scratch(scratch or Path(tempfile.mkdtemp(prefix="redwell-")), share)
-        contents = _PARSERS[found.kind](_Job(path, name, found.kind, options, folder, progress))
+        contents = _PARSERS[recognised.kind](_Job(path, name, recognised.kind, options, folder, progress))
     except OSError as error:
         raise unreadable(error) from error
     except MemoryError as error:
@@ -56,10 +56,10 @@ def parse_file(
         ) from error
     parts = (tuple(contents.children), tuple(contents.failures), contents.skipped)
     if contents.pages is None:
-        return ParsedFile(None, found.kind, *parts)
-    contents = replace(contents, warnings=[*found.warnings, *contents.warnings])
-    document = make_document(contents, id=id, filename=Path(name).name, kind=found.kind, size_bytes=size)
-    return ParsedFile(document, found.kind, *parts)
+        return ParsedFile(None, recognised.kind, *parts)
+    contents = replace(contents, warnings=[*recognised.warnings, *contents.warnings])
+    document = make_document(contents, id=id, filename=Path(name).name, kind=recognised.kind, size_bytes=size)
+    return ParsedFile(document, recognised.kind, *parts)
 
 
 def digest(path: Path) -> DocumentId:

@@ -101,8 +101,8 @@ def _defined(name: str, code: str) -> Any:
 
 
 def _checked(value: Any) -> list[dict[str, Any]]:
-    found = value if isinstance(value, list) else [value]
-    for item in found:
+    items = value if isinstance(value, list) else [value]
+    for item in items:
         if not isinstance(item, dict):
             raise TypeError(f"it returned {type(item).__name__}, not a list of dictionaries")
-    return found
+    return items

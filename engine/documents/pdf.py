@@ -35,8 +35,8 @@ def find_tables(page: Any, number: int, layer: TextLayer) -> list[Table]:
     """Return the tables of at least two rows and two columns; page `number` counts from 1."""
     if not _LEAST_RULES <= len(layer.rules) <= _MOST_RULES:
         return []
-    found = page.find_tables(use_layout=False).tables
-    return [_table(table, number) for table in found if table.row_count >= 2 and table.col_count >= 2]
+    tables = page.find_tables(use_layout=False).tables
+    return [_table(table, number) for table in tables if table.row_count >= 2 and table.col_count >= 2]
 
 
 def _table(table: Any, number: int) -> Table:

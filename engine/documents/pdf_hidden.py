@@ -193,8 +193,8 @@ class _Page:
         every = [_place(origin, chr(code)) for span in self._trace for code, _, origin, _ in span["chars"]]
         visible = Counter(every) - Counter(hidden)
         visible_anywhere = {(x, y) for x, y, _ in visible}
-        found = {place: kind for place, kind in kinds.items() if place not in visible}
-        return found | {(x, y, _ANY): kind for (x, y, _), kind in found.items() if (x, y) not in visible_anywhere}
+        by_place = {place: kind for place, kind in kinds.items() if place not in visible}
+        return by_place | {(x, y, _ANY): kind for (x, y, _), kind in by_place.items() if (x, y) not in visible_anywhere}
 
     def _candidates(self) -> Iterator[_Candidate]:
         """Yield runs of characters of one span that may be hidden in one way."""
@@ -340,8 +340,8 @@ def _is_alike(color: Sequence[int], other: Sequence[int]) -> bool:
     return max(abs(a - b) for a, b in zip(color, other, strict=True)) <= _EVEN
 
 
-def _common(one: Any, other: Any) -> tuple[float, float, float, float]:
-    return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])
+def _common(box: Any, other: Any) -> tuple[float, float, float, float]:
+    return max(box[0], other[0]), max(box[1], other[1]), min(box[2], other[2]), min(box[3], other[3])
 
 
 def _area(box: Any) -> float:

@@ -171,9 +171,9 @@ def _belongs(fragment: Fragment, row: Row) -> bool:
     return together and not any(_covers(f, fragment) for f in row)
 
 
-def _covers(one: Fragment, other: Fragment) -> bool:
-    shared = min(one.frame.x1, other.frame.x1) - max(one.frame.x0, other.frame.x0)
-    narrower = min(one.frame.x1 - one.frame.x0, other.frame.x1 - other.frame.x0)
+def _covers(fragment: Fragment, other: Fragment) -> bool:
+    shared = min(fragment.frame.x1, other.frame.x1) - max(fragment.frame.x0, other.frame.x0)
+    narrower = min(fragment.frame.x1 - fragment.frame.x0, other.frame.x1 - other.frame.x0)
     return shared > 0.5 * narrower
 
 

@@ -183,14 +183,14 @@ class _RepeatedKey(Exception):
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise _RepeatedKey(key)
             seen.add(key)
-    return found
+    return mapping
 
 
 _READERS = {"csv": _csv_rows, "json": _json_rows, "jsonl": _jsonl_rows}

@@ -45,8 +45,8 @@ def outline_headings(document: Document) -> Iterator[tuple[Heading, bool]]:
         line = _line_of(document, entry, after)
         if line is not None:
             after = line
-            found = begins_alike(document.lines[line - 1].text, entry.title)
-            yield Heading(line, entry.level, " ".join(entry.title.split())), found
+            has_title = begins_alike(document.lines[line - 1].text, entry.title)
+            yield Heading(line, entry.level, " ".join(entry.title.split())), has_title
 
 
 def _line_of(document: Document, entry: OutlineEntry, after: int) -> int | None:

@@ -39,21 +39,21 @@ def walk(paths: Sequence[Path], *, follow_links: bool = False) -> Walk:
     A link below a folder that leads out of it is not followed, but reported; with `follow_links` it is. So is a link
     to a folder inside, whose files are there anyway. A path that is given is followed.
     """
-    found = Walk()
+    listing = Walk()
     for path in paths:
         if path.is_dir():
-            _Folder(path, found, follow_links).walk(path)
+            _Folder(path, listing, follow_links).walk(path)
         else:
-            _take(path, found)
-    return found
+            _take(path, listing)
+    return listing
 
 
 class _Folder:
     """One folder that was named, while it is walked."""
 
-    def __init__(self, root: Path, found: Walk, follow_links: bool) -> None:
+    def __init__(self, root: Path, listing: Walk, follow_links: bool) -> None:
         self._root = os.path.realpath(root)
-        self._found = found
+        self._found = listing
         self._follows = follow_links
         self._seen = {self._root}  # so that links in a ring come to an end
 
@@ -100,14 +100,14 @@ class _Folder:
         return Path(os.path.realpath(path)).is_relative_to(self._root)
 
 
-def _take(path: Path, found: Walk) -> None:
+def _take(path: Path, listing: Walk) -> None:
     """Note a file; pipes, sockets and devices could block for ever and are refused unopened."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        found.failed[path] = unreadable(error)
+        listing.failed[path] = unreadable(error)
         return
     if stat.S_ISREG(mode):
-        found.files.append(path)
+        listing.files.append(path)
     else:
-        found.failed[path] = DocumentError("this is no regular file", reason="unsupported", advice="Leave it out.")
+        listing.failed[path] = DocumentError("this is no regular file", reason="unsupported", advice="Leave it out.")

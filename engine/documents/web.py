@@ -122,11 +122,11 @@ def _is_tiny(size: str, *, outer: bool) -> bool:
 def _colour(text: str) -> _Colour | None:
     """Read a colour; None for one that is not known here."""
     text = text.strip().lower()
-    if (found := _HEX.fullmatch(text)) is not None:
-        digits = found[1] if len(found[1]) > 3 else "".join(digit * 2 for digit in found[1])
+    if (match := _HEX.fullmatch(text)) is not None:
+        digits = match[1] if len(match[1]) > 3 else "".join(digit * 2 for digit in match[1])
         return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
-    if (found := _RGB.fullmatch(text)) is not None:
-        return int(found[1]), int(found[2]), int(found[3])
+    if (match := _RGB.fullmatch(text)) is not None:
+        return int(match[1]), int(match[2]), int(match[3])
     return _NAMED.get(text)
 
 

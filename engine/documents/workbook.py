@@ -146,8 +146,8 @@ def workbook_rows(path: Path, options: ParseOptions, sheet: str | None) -> Itera
     unnamed columns without any value are left out. Raises DocumentError (corrupt, too_large, no_sheet).
     """
     with _opened(path, options) as book:
-        for found in [_named(book, sheet)] if sheet else _visible(book):
-            yield from ((found.title, row) for row in _named_rows(found))
+        for worksheet in [_named(book, sheet)] if sheet else _visible(book):
+            yield from ((worksheet.title, row) for row in _named_rows(worksheet))
 
 
 @contextmanager

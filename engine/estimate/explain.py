@@ -106,13 +106,13 @@ def _estimate_lines(
     else:
         sources = look_at(loaded, data=data)
     sources = scaled(sources, corpus, CHARACTERS_PER_PAGE)
-    found, assumptions = estimate_work(workflow, sources, per_token)
+    estimates, assumptions = estimate_work(workflow, sources, per_token)
     yield "Estimate"
     for source in sources.values():
         characters = sum(sum(item.characters.values()) for item in source.items) * source.times
         yield f"  {source.name}: {len(source.items) * source.times:,.0f} rows, {characters:,.0f} characters"
-    yield from _table(found, rates)
-    total = total_of(found)
+    yield from _table(estimates, rates)
+    total = total_of(estimates)
     prompt, read, sampled = total.prompt_tokens, total.read_tokens, total.sampled_tokens
     yield (
         f"  In all: {total.calls.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read "
@@ -122,8 +122,8 @@ def _estimate_lines(
     if machines or corpus.given:
         known = [Machine("this machine", rates.prompt_per_second, rates.sampled_per_second)] if rates else []
         rows = Guess.known(0)
-        for one in found:
-            rows = rows.plus(one.rows)
+        for estimate in estimates:
+            rows = rows.plus(estimate.rows)
         pages = pages_of(sources, corpus, CHARACTERS_PER_PAGE)
         yield from scale_lines(
             [*known, *machines], calls=total.calls, read=read, sampled=sampled, rows=rows, pages=pages
@@ -134,19 +134,21 @@ def _estimate_lines(
         yield from (f"  {line}" for line in assumptions)
 
 
-def _table(found: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[str]:
+def _table(estimates: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [
         ("operator", "rows in", "calls", "prompt tokens", "read", "tokens written", "minutes")
     ]
-    for one in found:
-        name = one.work.node.name + (" (decides)" if one.work.decides else "")
-        if one.calls == NOTHING:
-            rows.append((name, one.rows.text(), "none", "", "", "", ""))
+    for estimate in estimates:
+        name = estimate.work.node.name + (" (decides)" if estimate.work.decides else "")
+        if estimate.calls == NOTHING:
+            rows.append((name, estimate.rows.text(), "none", "", "", "", ""))
             continue
-        seconds = rates.seconds(one.read_tokens.likely, one.sampled_tokens.likely) if rates else None
+        seconds = rates.seconds(estimate.read_tokens.likely, estimate.sampled_tokens.likely) if rates else None
         minutes = "?" if seconds is None else f"{seconds / 60:.1f}"
-        tokens = [f"{guess.likely:,.0f}" for guess in (one.prompt_tokens, one.read_tokens, one.sampled_tokens)]
-        rows.append((name, one.rows.text(), one.calls.text(), *tokens, minutes))
+        tokens = [
+            f"{guess.likely:,.0f}" for guess in (estimate.prompt_tokens, estimate.read_tokens, estimate.sampled_tokens)
+        ]
+        rows.append((name, estimate.rows.text(), estimate.calls.text(), *tokens, minutes))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

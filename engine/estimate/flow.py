@@ -109,14 +109,14 @@ def estimate_work(
     """Estimate each operator in the order of running; return what had to be assumed too."""
     assumptions = dict.fromkeys(source.assumed for source in sources.values() if source.assumed)
     flows = {name: _source(source, characters_per_token, assumptions) for name, source in sources.items()}
-    found: list[WorkEstimate] = []
+    estimates: list[WorkEstimate] = []
     for step in workflow.steps:
         inputs = [flows[name] for name in step.inputs]
         flow = Flowing(_sum(inputs), {k: v for f in inputs for k, v in f.sizes.items()}, assumptions)
         flow.values = {k: v for f in inputs for k, v in f.values.items()}
-        found += _through(step, flow, inputs, characters_per_token)
+        estimates += _through(step, flow, inputs, characters_per_token)
         flows[step.name] = flow
-    return found, list(assumptions)
+    return estimates, list(assumptions)
 
 
 def _source(source: Source, characters_per_token: float, assumptions: dict[str, None]) -> Flowing:
@@ -134,26 +134,26 @@ def _sum(flows: Sequence[Flowing]) -> Guess:
 def _through(
     step: WorkStep, flow: Flowing, inputs: Sequence[Flowing], characters_per_token: float
 ) -> list[WorkEstimate]:
-    found: list[WorkEstimate] = []
+    estimates: list[WorkEstimate] = []
     decided: set[str] = set()
     for index, work in enumerate(step.works):
         if (most := _pulled_rows(step.works, index)) is not None:
             flow.rows = flow.rows.at_most(most)
-        given = flow.rows
+        rows_in = flow.rows
         is_sure = work.node.name in decided
         sides = inputs if work.node.traits().inputs == 2 else ()
-        calls = NOTHING if is_sure else _calls(work.node, given, sides, flow.assumptions)
+        calls = NOTHING if is_sure else _calls(work.node, rows_in, sides, flow.assumptions)
         tokens = _prompt_tokens(work.node, flow, calls, characters_per_token)
         read = _read_tokens(work.node, flow, calls, tokens, characters_per_token)
         chosen, _ = reply_tokens(work.node)
-        found.append(WorkEstimate(work, given, calls, tokens, read, calls.times(chosen, chosen, chosen)))
+        estimates.append(WorkEstimate(work, rows_in, calls, tokens, read, calls.times(chosen, chosen, chosen)))
         if not is_sure:
             flow.rows = _rows_after(work.node, flow, sides)
         if work.decides:
             decided.add(work.node.name)
         else:
             _advance(work.node, flow)
-    return found
+    return estimates
 
 
 def _pulled_rows(works: Sequence[Work], index: int) -> int | None:

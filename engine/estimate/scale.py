@@ -76,7 +76,7 @@ def scaled(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: f
     """Blow the largest dataset up to the corpus's size; the others stay as they are."""
     if not corpus.given or not sources:
         return dict(sources)
-    name = max(sources, key=lambda one: _characters(sources[one]))
+    name = max(sources, key=lambda dataset: _characters(sources[dataset]))
     source = sources[name]
     documents = corpus.documents
     characters = _characters(source)
@@ -86,13 +86,13 @@ def scaled(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: f
     if corpus.pages is not None and corpus.documents is not None and characters:
         stretch = corpus.pages * characters_per_page / (documents * characters / len(source.items))
     items = [replace(item, characters=_stretched(item.characters, stretch), values=None) for item in source.items]
-    told = f"{name}: {documents:,} documents like the {len(source.items)} here"
-    told += f", each {stretch:,.2f} times as long" if stretch != 1 else ""
+    assumption = f"{name}: {documents:,} documents like the {len(source.items)} here"
+    assumption += f", each {stretch:,.2f} times as long" if stretch != 1 else ""
     grown = replace(
         source,
         items=items,
         times=documents / max(1, len(items)),
-        assumed="; ".join(filter(None, [source.assumed, told])),
+        assumed="; ".join(filter(None, [source.assumed, assumption])),
     )
     return {**sources, name: grown}
 

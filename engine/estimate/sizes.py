@@ -93,9 +93,9 @@ def _leaf_tokens(kind: Enum | Quote | Value) -> float:
 
 def main_prompts(node: Node) -> list[Template]:
     """Return the prompts that every row (or group, or pair) is asked with: `prompt`, or each of `prompts`."""
-    found = list(templates_of(node))
-    main = [template for path, template in found if path[-1] in ("prompt", "comparison_prompt", "question")]
-    return main or [template for _, template in found[:1]]
+    templates = list(templates_of(node))
+    main = [template for path, template in templates if path[-1] in ("prompt", "comparison_prompt", "question")]
+    return main or [template for _, template in templates[:1]]
 
 
 def prompt_tokens(template: Template, sizes: Sizes, characters_per_token: float) -> float:
@@ -125,8 +125,8 @@ def leading_fields(template: Template, layout: Layout, sizes: Sizes, characters_
 
     Prompts that begin alike about the same values share their reading (the model's prefix cache).
     """
-    found = _LEADING.match(template.text)
-    written: tuple[str, ...] = (found[1], found[2]) if found else ()
+    match = _LEADING.match(template.text)
+    written: tuple[str, ...] = (match[1], match[2]) if match else ()
     if layout == "as_written":
         return written
     shown: list[tuple[str, ...]] = [path for path in template.shows if len(path) == 2 and path[0] == "input"]

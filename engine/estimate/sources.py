@@ -101,14 +101,14 @@ def _file(dataset: Dataset, path: Path) -> Source:
 
 
 def _of_case(dataset: Dataset, case: Case) -> list[Item]:
-    found = []
+    items = []
     for entry in wanted_documents(case, dataset):
-        path = next((found.path for found in case.documents.paths(entry.id)), entry.filename)
+        path = next((place.path for place in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
             text = _text(case.documents, entry.id, dataset)
             values = {"filename": entry.filename, "text": text}
-            found.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
-    return found
+            items.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
+    return items
 
 
 def _unknown(dataset: Dataset, why: str) -> Source:
@@ -161,5 +161,5 @@ def _known_texts(documents: Documents, dataset: Dataset) -> dict[str, str]:
     texts: dict[str, str] = {}
     for entry in documents.entries():
         text = _text(documents, entry.id, dataset)
-        texts |= {found.path: text for found in documents.paths(entry.id)}
+        texts |= {place.path: text for place in documents.paths(entry.id)}
     return texts

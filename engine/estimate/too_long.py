@@ -57,7 +57,7 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelN
     """Give the operators that ask about each row by fields that come unchanged from a dataset."""
     for step in plan.steps:
         changed: set[str] = set()
-        given = [sources[name] for name in step.inputs if name in sources]
+        inputs = [sources[name] for name in step.inputs if name in sources]
         for node in plan.nodes(step):
             traits = node.traits()
             if not (traits.row_local and traits.inputs == 1) or traits.cardinality == "one_to_many":
@@ -65,7 +65,7 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelN
             reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
             is_known = traits.calls_model and not reads & changed and not traits.reads_unknown
             if isinstance(node, ModelNode) and node.too_long == "error" and is_known:
-                yield from ((node, source) for source in given)
+                yield from ((node, source) for source in inputs)
             changed |= traits.writes | traits.removes
 
 
@@ -76,14 +76,14 @@ def _problems(
     room = context_tokens - min(most, LEAST_REPLY_TOKENS)
     severities: tuple[Severity, ...] = ("error", "warning")
     for severity in severities:
-        found = [
+        rows = [
             long
             for item in source.items
             for long in [_long(node, item)]
             if long.most_tokens > room and (long.least_tokens > room) == (severity == "error")
         ]
-        if found:
-            yield _problem(node, source, found, room, severity, positions)
+        if rows:
+            yield _problem(node, source, rows, room, severity, positions)
 
 
 def _long(node: ModelNode, item: Item) -> Long:
@@ -101,16 +101,15 @@ def _characters(prompt: Template, layout: Layout, item: Item) -> int:
 
 
 def _problem(
-    node: Node, source: Source, found: Sequence[Long], room: int, severity: Severity, positions: Positions
+    node: Node, source: Source, rows: Sequence[Long], room: int, severity: Severity, positions: Positions
 ) -> Problem:
-    longest = sorted(found, key=lambda long: -long.most_tokens)
+    longest = sorted(rows, key=lambda long: -long.most_tokens)
     shown = ", ".join(f"{long.label} ({long.least_tokens:,}-{long.most_tokens:,} tokens)" for long in longest[:SHOWN])
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     verb = "do not fit" if severity == "error" else "may not fit"
     position = positions.operator(node.name)
     return Problem(
-        f"{len(found)} of {len(source.items)} rows of {source.name!r} {verb} a prompt of {room:,} tokens: "
-        f"{shown}{more}",
+        f"{len(rows)} of {len(source.items)} rows of {source.name!r} {verb} a prompt of {room:,} tokens: {shown}{more}",
         REMEDIES,
         operator=node.name,
         file=positions.file,

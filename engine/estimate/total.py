@@ -51,11 +51,11 @@ class Forecast:
 def total_of(found: Sequence[WorkEstimate]) -> Total:
     """Add up the operators."""
     calls, prompt, read, sampled = (Guess.known(0) for _ in range(4))
-    for one in found:
-        calls = calls.plus(one.calls)
-        prompt = prompt.plus(one.prompt_tokens)
-        read = read.plus(one.read_tokens)
-        sampled = sampled.plus(one.sampled_tokens)
+    for estimate in found:
+        calls = calls.plus(estimate.calls)
+        prompt = prompt.plus(estimate.prompt_tokens)
+        read = read.plus(estimate.read_tokens)
+        sampled = sampled.plus(estimate.sampled_tokens)
     return Total(calls, prompt, read, sampled)
 
 
@@ -78,8 +78,8 @@ def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "") -> Fo
     else:
         sources = look_at(loaded)
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    found, assumptions = estimate_work(workflow, sources, per_token)
-    total = total_of(found)
+    estimates, assumptions = estimate_work(workflow, sources, per_token)
+    total = total_of(estimates)
     likely, most = total.seconds(rates) if rates else (None, None)
     return Forecast(
         calls=round(total.calls.likely),

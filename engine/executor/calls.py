@@ -48,14 +48,14 @@ def check_complete(node: Node, rows: Sequence[Row], outcome: Outcome) -> None:
 
     Lineage must close the other way too: no output, rejection or failure without an input row behind it.
     """
-    given = {row.id for row in rows}
+    ids = {row.id for row in rows}
     turned_down = [item.row.id for item in outcome.rejected] + [item.row.id for item in outcome.failed]
     accounted = {parent for row in outcome.rows for parent in row.parents} | {row.id for row in outcome.rows}
     lost = [row.id for row in rows if row.id not in accounted and row.id not in turned_down]
     if lost:
         raise _bug(node, f"lost {len(lost)} of {len(rows)} rows, first {lost[0]}")
-    strays = [row.id for row in outcome.rows if row.id not in given and not _is_made_of(row, given)]
-    strays += [id for id in turned_down if id not in given]
+    strays = [row.id for row in outcome.rows if row.id not in ids and not _is_made_of(row, ids)]
+    strays += [id for id in turned_down if id not in ids]
     if strays:
         raise _bug(node, f"told of row {strays[0]}, which does not come from the {len(rows)} rows it was given")
     twice = [id for id, count in Counter(row.id for row in outcome.rows).items() if count > 1]
@@ -63,8 +63,8 @@ def check_complete(node: Node, rows: Sequence[Row], outcome: Outcome) -> None:
         raise _bug(node, f"put out row {twice[0]} twice")
 
 
-def _is_made_of(row: Row, given: set[RowId]) -> bool:
-    return bool(row.parents) and given.issuperset(row.parents)
+def _is_made_of(row: Row, ids: set[RowId]) -> bool:
+    return bool(row.parents) and ids.issuperset(row.parents)
 
 
 def _bug(node: Node, what: str) -> LostRows:
@@ -107,9 +107,9 @@ class Calls:
         unseen = [Rejected(row, f"not sampled: {self._node.name} has sample: {self._node.sample}") for row in others]
         return replace(outcome, rejected=[*outcome.rejected, *unseen]) if unseen else outcome
 
-    async def _run(self, given: OperatorInput, expected: int) -> Outcome:
+    async def _run(self, inputs: OperatorInput, expected: int) -> Outcome:
         tools = self.tools(expected)
-        outcome = await run_operator(self._node, given, tools)
+        outcome = await run_operator(self._node, inputs, tools)
         self._resources.passages.update(tools.record.passages)
         self.tell(outcome)
         stop_on_failure(self._node, outcome)

@@ -51,8 +51,8 @@ def year_of(document: Document) -> int | None:
     Years beyond next year are no dates of records and do not count.
     """
     metadata = dict(document.metadata)
-    if document.kind == "mail" and (found := _MAIL_YEAR.search(str(metadata.get("date", "")))):
-        return int(found[1])
+    if document.kind == "mail" and (match := _MAIL_YEAR.search(str(metadata.get("date", "")))):
+        return int(match[1])
     latest = datetime.now(UTC).year + 1
     named = Counter(int(year) for text in _first_lines(document) for year in _YEAR.findall(text))
     counted = [(times, year) for year, times in named.items() if year <= latest]

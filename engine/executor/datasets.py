@@ -87,13 +87,13 @@ class DatasetReader:
         shared: dict[str, Any] = {"dataset": dataset.name, "options": self.options, "workers": self.workers}
         if self.choose is not None and location.is_dir():
             chosen_files = self.choose(walk([location], follow_links=self.options.follow_links).files)
-            found = await ingest_files(chosen_files, self.case, self.emit, root=location, **shared)
+            ingested = await ingest_files(chosen_files, self.case, self.emit, root=location, **shared)
         else:
-            found = await ingest(location, self.case, self.emit, first=self.first, **shared)
-        chosen = islice(found.documents.items(), self.first)
+            ingested = await ingest(location, self.case, self.emit, first=self.first, **shared)
+        chosen = islice(ingested.documents.items(), self.first)
         documents = ((load_document(self.case, id), path) for id, path in chosen)
         removed = self.case.listing.documents_that_fit(DocumentFilter(removed=True))
-        return _documents(dataset, documents, found.fates, removed)
+        return _documents(dataset, documents, ingested.fates, removed)
 
     def _table(self, dataset: Dataset) -> list[Row]:
         rows = [*self.tables.get(dataset.name, ()), *dataset.data]
@@ -106,8 +106,8 @@ class DatasetReader:
 
     async def _rows(self, dataset: Dataset) -> list[Row]:
         rows: list[Row] = []
-        async with aclosing(self._file(dataset)) as found:
-            async for row in found:
+        async with aclosing(self._file(dataset)) as stream:
+            async for row in stream:
                 if len(rows) == self.first:
                     break
                 rows.append(row)
@@ -218,16 +218,16 @@ def _documents(
     removed: Collection[str] = (),
 ) -> ReadDataset:
     """Make rows of documents; those without text, or that are removed from the case, are rejected with the reason."""
-    found = ReadDataset(files=fates)
+    reading = ReadDataset(files=fates)
     for document, path in documents:
         row = document_row(dataset, document, path)
         if document.id in removed:
-            found.turned_down.append((row, FateRecord(row.id, "rejected", f"{WAS_REMOVED}: {path}")))
+            reading.turned_down.append((row, FateRecord(row.id, "rejected", f"{WAS_REMOVED}: {path}")))
         elif row.values["text"].strip():
-            found.rows.append(row)
+            reading.rows.append(row)
         else:
-            found.turned_down.append((row, FateRecord(row.id, "rejected", f"{NO_TEXT}: {path}")))
-    return found
+            reading.turned_down.append((row, FateRecord(row.id, "rejected", f"{NO_TEXT}: {path}")))
+    return reading
 
 
 def _path_of(documents: Documents, entry: DocumentEntry) -> str:

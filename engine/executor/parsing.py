@@ -78,15 +78,15 @@ class ParsingFunctions:
                 advice="Read it, and if you trust it, run with --trust-code.",
             )
 
-    def _fail(self, dataset: Dataset, row: Row, error: DocumentError, found: ReadDataset) -> None:
+    def _fail(self, dataset: Dataset, row: Row, error: DocumentError, reading: ReadDataset) -> None:
         text = f"dataset {dataset.name!r}, row {row.id}: {error}"
-        found.turned_down.append((row, FateRecord(row.id, "failed", error=text, advice=error.advice)))
+        reading.turned_down.append((row, FateRecord(row.id, "failed", error=text, advice=error.advice)))
         self._reader.emit(RowFailed(dataset.name, row.id, text, error.advice))
 
     # -- files, read by the engine's own parsers -----------------------------------------------------------------
 
     async def _documents(
-        self, dataset: Dataset, parsing: Parsing, rows: Sequence[Row], found: ReadDataset
+        self, dataset: Dataset, parsing: Parsing, rows: Sequence[Row], reading: ReadDataset
     ) -> list[list[_Parsed] | DocumentError]:
         """Read the files that rows name into the case; return what each row gets of its file, or why nothing."""
         named = [self._file(parsing, row, dataset) for row in rows]
@@ -105,7 +105,7 @@ class ParsingFunctions:
         )
         records = {record.path: record for record in ingested.fates}
         # A file that cannot be read fails the rows that name it; as a file it would be counted twice.
-        found.files += [record for record in ingested.fates if record.fate != "failed"]
+        reading.files += [record for record in ingested.fates if record.fate != "failed"]
         return [
             file
             if isinstance(file, DocumentError)
@@ -117,10 +117,10 @@ class ParsingFunctions:
         """Find the file a row names: a relative path starts at the pipeline's folder, else at the data file's."""
         value = row.values.get(parsing.source_field)
         if not isinstance(value, str) or not value.strip() or "\0" in value:
-            there = ", ".join(row.values) or "none"
+            fields = ", ".join(row.values) or "none"
             what = "is no path" if parsing.source_field in row.values else "is not there"
             return DocumentError(
-                f"the field {parsing.source_field!r} {what}; the fields there are: {there}",
+                f"the field {parsing.source_field!r} {what}; the fields there are: {fields}",
                 reason="unreadable",
                 advice="Let input_key name the field that holds the path of a file.",
             )
@@ -163,7 +163,7 @@ class ParsingFunctions:
         """Write a workbook as DocETL does: column by column, or row by row with `orientation: row`."""
         from engine.documents.workbook import texts_of_rows  # noqa: PLC0415 - openpyxl
 
-        given = parsing.function_kwargs
+        kwargs = parsing.function_kwargs
         with scratch_folder() as scratch:
             try:
                 async with ParserPool(1, self._reader.options) as pool:
@@ -174,11 +174,11 @@ class ParsingFunctions:
             for line in written.read_text(encoding="utf-8").splitlines():
                 sheet, row = json.loads(line)
                 sheets.setdefault(sheet, []).append(row)
-        by_column = given.get("orientation", "col") == "col"
+        by_column = kwargs.get("orientation", "col") == "col"
         texts = [
-            texts_of_rows(rows, by_column=by_column, columns=given.get("col_order") or ()) for rows in sheets.values()
+            texts_of_rows(rows, by_column=by_column, columns=kwargs.get("col_order") or ()) for rows in sheets.values()
         ]
-        if not given.get("doc_per_sheet"):
+        if not kwargs.get("doc_per_sheet"):
             texts = ["\n\n".join(texts)]
         return [_Parsed({parsing.target_field: text}, document) for text in texts]
 
@@ -195,7 +195,7 @@ class ParsingFunctions:
                 async def one(row: Row) -> list[_Parsed] | DocumentError:
                     folder = Path(tempfile.mkdtemp(dir=scratch))
                     try:
-                        found = await pool.call(
+                        parsed = await pool.call(
                             parsing.function,
                             thaw(row.values),
                             arguments,
@@ -206,23 +206,23 @@ class ParsingFunctions:
                         )
                     except DocumentError as error:
                         return error
-                    return [_Parsed(values) for values in found]
+                    return [_Parsed(values) for values in parsed]
 
                 return await all_or_none([one(row) for row in rows])
 
 
 def _texts(parsing: Parsing, document: Document) -> list[tuple[str, Span | None]]:
     """Return the text of a document, or of each of its pages, with its lines."""
-    given = parsing.function_kwargs
+    kwargs = parsing.function_kwargs
     spans = [Span(1, len(document.lines))] if document.lines else []
-    if given.get("doc_per_page") or given.get("doc_per_slide"):
+    if kwargs.get("doc_per_page") or kwargs.get("doc_per_slide"):
         spans = [page.lines for page in document.pages if page.lines is not None]
-    numbered = given.get("include_line_numbers")
-    found: list[tuple[str, Span | None]] = []
+    numbered = kwargs.get("include_line_numbers")
+    texts: list[tuple[str, Span | None]] = []
     for span in spans:
         lines = document.lines[span.first - 1 : span.last]
-        found.append(("\n".join(f"{n.number}: {n.text}" if numbered else n.text for n in lines), span))
-    return found or [("", None)]
+        texts.append(("\n".join(f"{n.number}: {n.text}" if numbered else n.text for n in lines), span))
+    return texts or [("", None)]
 
 
 def _rows(dataset: Dataset, row: Row, parts: Sequence[_Parsed]) -> list[Row]:

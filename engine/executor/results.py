@@ -34,15 +34,15 @@ def result_columns(
     Without any row the operators tell which fields there would be, given `source_fields` of the datasets.
     """
     nodes = _nodes(plan, plan.steps[-1])
-    there = list(dict.fromkeys(key for row in rows for key in row.values)) or _planned(nodes, source_fields)
+    fields = list(dict.fromkeys(key for row in rows for key in row.values)) or _planned(nodes, source_fields)
     if chosen:
-        unknown = [c for c in chosen if c not in there]
+        unknown = [c for c in chosen if c not in fields]
         if unknown and rows:
-            raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(there)}.")
+            raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(fields)}.")
         return list(chosen)
     written = {name for node in nodes for name in node.traits().writes}
     hidden = set(DOCUMENT_FIELDS) - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
-    shown = [key for key in there if key not in hidden] or there
+    shown = [key for key in fields if key not in hidden] or fields
     return sorted(shown, key=lambda key: key != "filename")
 
 
@@ -91,16 +91,16 @@ class EvidenceFinder:
     def evidence(self, row: Row, columns: Sequence[str]) -> list[CellEvidence]:
         """Locate every value of the row's columns."""
         ancestors = self.ancestors(row)
-        found = (passage for one in ancestors for passage in self._passages.get(one.id, ()))
-        shown = [(p.document_id, p.span) for p in found if p.document_id is not None]
+        passages = (passage for ancestor in ancestors for passage in self._passages.get(ancestor.id, ()))
+        shown = [(p.document_id, p.span) for p in passages if p.document_id is not None]
         return locate_row(row, ancestors, self._index, columns, shown)
 
     def ancestors(self, row: Row) -> list[Row]:
         """List the rows that `row` was made from at any distance, nearest first, each once."""
-        found: dict[RowId, Row] = {}
+        ancestors: dict[RowId, Row] = {}
         level = list(row.parents)
         while level:
-            rows = [self._rows[row_id] for row_id in dict.fromkeys(level) if row_id not in found]
-            found.update((r.id, r) for r in rows)
+            rows = [self._rows[row_id] for row_id in dict.fromkeys(level) if row_id not in ancestors]
+            ancestors.update((r.id, r) for r in rows)
             level = [parent for r in rows for parent in r.parents]
-        return list(found.values())
+        return list(ancestors.values())

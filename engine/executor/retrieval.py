@@ -115,8 +115,8 @@ class Retrieval:
         if not len(index.passages):
             return []
         # Not in a thread: the rows of an operator ask the model in their order, and this takes some milliseconds.
-        found = index.search.search(vectors, min(depth, len(index.passages)))
-        return [_Hit(index.passages[place], score) for place, score in _best_of(found, depth)]
+        neighbours = index.search.search(vectors, min(depth, len(index.passages)))
+        return [_Hit(index.passages[place], score) for place, score in _best_of(neighbours, depth)]
 
     # -- indexes -------------------------------------------------------------------------------------------------
 
@@ -147,12 +147,12 @@ class Retrieval:
         prepare = functools.partial(prepare_search, expected=len(vectors), exact=retriever.query.exact)
         search = await asyncio.to_thread(prepare, vectors, likely, depth)
         if search.recall is not None:
-            found = f"an index over {len(vectors):,} passages finds about {search.recall:.1%} of the nearest ones"
-            self._emit(Warned(f"retriever {retriever.name!r}: {found}; query.exact: true compares with all of them"))
+            detail = f"an index over {len(vectors):,} passages finds about {search.recall:.1%} of the nearest ones"
+            self._emit(Warned(f"retriever {retriever.name!r}: {detail}; query.exact: true compares with all of them"))
         return search
 
     def _passages(self, retriever: Retriever, phrase: Template, rows: Sequence[Row]) -> list[_Passage]:
-        found: list[_Passage] = []
+        passages: list[_Passage] = []
         left_out: list[str] = []
         for row in rows:
             try:
@@ -160,11 +160,11 @@ class Retrieval:
             except ItemError as error:
                 left_out.append(f"{error}")
                 continue
-            found += [_Passage(row, piece) for piece in cut(text)]
+            passages += [_Passage(row, piece) for piece in cut(text)]
         if left_out:
             message = f"retriever {retriever.name!r}: {len(left_out)} of {len(rows)} rows are not in its index"
             self._emit(Warned(f"{message}; the first: {left_out[0]}"))
-        return found
+        return passages
 
     def _retrieved(self, hit: _Hit) -> Retrieved:
         row = hit.passage.row
@@ -188,10 +188,10 @@ class Retrieval:
         return None
 
 
-def _best_of(found: Neighbours, depth: int) -> list[tuple[int, float]]:
+def _best_of(neighbours: Neighbours, depth: int) -> list[tuple[int, float]]:
     """Put what several parts of a question have found in one order; a passage has the score of its best part."""
     scores: dict[int, float] = {}
-    for place, score in zip(found.indices.ravel().tolist(), found.cosines.ravel().tolist(), strict=True):
+    for place, score in zip(neighbours.indices.ravel().tolist(), neighbours.cosines.ravel().tolist(), strict=True):
         if place >= 0:
             scores[place] = max(score, scores.get(place, score))
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth]
@@ -214,7 +214,7 @@ def cut(text: str) -> list[str]:
 def _last_break(text: str, start: int) -> int:
     end = start + PIECE_CHARACTERS
     for pattern in _BREAKS:
-        ends = [found.end() for found in pattern.finditer(text, start, end)]
+        ends = [match.end() for match in pattern.finditer(text, start, end)]
         # A passage that is much too short says too little by itself.
         if ends and ends[-1] - start >= PIECE_CHARACTERS // 3:
             return ends[-1]
@@ -223,9 +223,9 @@ def _last_break(text: str, start: int) -> int:
 
 def _question(retriever: Retriever, kind: str, phrase: Template, values: Mapping[str, Any]) -> str:
     inputs = values.get("inputs")
-    given = inputs if isinstance(inputs, list | tuple) else [values]
+    rows = inputs if isinstance(inputs, list | tuple) else [values]
     try:
-        return phrase.render(input=values, inputs=given, reduce_key=values.get("reduce_key", values))
+        return phrase.render(input=values, inputs=rows, reduce_key=values.get("reduce_key", values))
     except ItemError as error:
         raise ItemError(f"retriever {retriever.name!r}, {kind}.query_phrase: {error}", advice=error.advice) from error
 

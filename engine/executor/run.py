@@ -232,11 +232,11 @@ class _Run:
             await self._stop("cancelled", None)
             raise
         except Exception as error:
-            told = as_redwell_error(error)
-            await self._stop("failed", told)
-            if told is error:
+            failure = as_redwell_error(error)
+            await self._stop("failed", failure)
+            if failure is error:
                 raise
-            raise told from error
+            raise failure from error
         self._emit_last(self._finished("finished", result=result))
         return result
 
@@ -363,25 +363,25 @@ class _Run:
             first=self._options.first,
             borders=self._loaded.borders,
         )
-        found = await reader.read(dataset)
+        reading = await reader.read(dataset)
         if kind_of_source(dataset, self._loaded.directory) == "file":
             file = dataset.location(self._loaded.directory)
             sha256 = await asyncio.to_thread(digest, file)
             record_data_file(self._case.custody, self._run_id, dataset.name, file, sha256)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.settings.trust_code)
-        await functions.apply(dataset, found)
-        self._failed_items += found.failed
-        self._case.ledger.save_run_documents(self._run_id, found.files)
-        self._keep_source(dataset.name, found)
-        return found.rows
+        await functions.apply(dataset, reading)
+        self._failed_items += reading.failed
+        self._case.ledger.save_run_documents(self._run_id, reading.files)
+        self._keep_source(dataset.name, reading)
+        return reading.rows
 
-    def _keep_source(self, name: str, found: ReadDataset) -> None:
+    def _keep_source(self, name: str, reading: ReadDataset) -> None:
         """Keep a dataset's rows, and the fate of those that were left out."""
-        every = [*found.rows, *(row for row, _ in found.turned_down)]
+        every = [*reading.rows, *(row for row, _ in reading.turned_down)]
         self._source_fields.update(dict.fromkeys(key for row in every for key in row.values))
         with self._case.transaction():
-            self._save_rows(name, found.rows)
-            fates = [FateRecord(row.id, "output") for row in found.rows] + [fate for _, fate in found.turned_down]
+            self._save_rows(name, reading.rows)
+            fates = [FateRecord(row.id, "output") for row in reading.rows] + [fate for _, fate in reading.turned_down]
             self._case.ledger.save_fates(self._run_id, name, fates, rows_in=len(every))
 
     # -- operators -----------------------------------------------------------------------------------------------

@@ -179,8 +179,8 @@ class CallState:
     def take_working(self, told: ModelWorking, now: float) -> None:
         """Take in how far the calls in progress of a model are."""
         self.working[told.model] = told
-        self.read_ahead = sum(one.read for one in self.working.values())
-        self.written_ahead = sum(one.written for one in self.working.values())
+        self.read_ahead = sum(model.read for model in self.working.values())
+        self.written_ahead = sum(model.written for model in self.working.values())
         self._sample(now)
 
     def _sample(self, now: float) -> None:

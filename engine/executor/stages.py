@@ -122,15 +122,15 @@ def links(works: Sequence[Work], calls: dict[str, Calls]) -> list[Link]:
     """Make the calls of a chain: one per work, but one for all that are fused."""
     made: list[Link] = []
     for work in works:
-        own = calls[work.node.name]
+        node_calls = calls[work.node.name]
         if work.decides:
-            made.append(partial(_decide, own))
+            made.append(partial(_decide, node_calls))
         elif work.fused:
             index = works.index(work)
             del made[len(made) - work.fused :]
             made.append(partial(_fused, [calls[w.node.name] for w in works[index - work.fused : index + 1]]))
         else:
-            made.append(partial(_whole, own))
+            made.append(partial(_whole, node_calls))
     return made
 
 
@@ -143,14 +143,14 @@ async def _decide(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequen
     """Let the operator turn rows down; the others go on as they came."""
     outcome = await call.outcome(rows) if rows else Outcome()
     ended = {item.row.id for item in outcome.rejected} | {item.row.id for item in outcome.failed}
-    told = Outcome((), outcome.rejected, outcome.failed, outcome.decisions if ended else ())
-    return [(call, [row for row in rows if row.id in ended], told)], [row for row in rows if row.id not in ended]
+    turned_down = Outcome((), outcome.rejected, outcome.failed, outcome.decisions if ended else ())
+    return [(call, [row for row in rows if row.id in ended], turned_down)], [row for row in rows if row.id not in ended]
 
 
 async def _fused(calls: Sequence[Calls], rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
     outcomes = await run_fused(calls, rows) if rows else [Outcome() for _ in calls]
-    given = [rows, *(outcome.rows for outcome in outcomes[:-1])]
-    return list(zip(calls, given, outcomes, strict=True)), outcomes[-1].rows
+    inputs = [rows, *(outcome.rows for outcome in outcomes[:-1])]
+    return list(zip(calls, inputs, outcomes, strict=True)), outcomes[-1].rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,8 @@ class _ChainWatch:
         emit(self._told)
 
     def take(self, row: Row) -> None:
-        told = self._told
-        self._told = replace(told, rows_done=told.rows_done + 1, size_done=told.size_done + _size(row))
+        progress = self._told
+        self._told = replace(progress, rows_done=progress.rows_done + 1, size_done=progress.size_done + _size(row))
         self._emit(self._told)
 
 
@@ -206,8 +206,8 @@ async def _pass_all(
         current: Sequence[Row] = [row]
         async with slots:
             for link in chain:
-                told, current = await link(current)
-                entries += told
+                new_entries, current = await link(current)
+                entries += new_entries
         passed(row)
         return Passed(entries, current)
 
@@ -216,6 +216,6 @@ async def _pass_all(
 
 def _recorded(passed: Sequence[Passed]) -> list[Row]:
     for row in passed:
-        for call, given, outcome in row.entries:
-            call.record(given, outcome)
-    return [row for one in passed for row in one.rows]
+        for call, inputs, outcome in row.entries:
+            call.record(inputs, outcome)
+    return [row for part in passed for row in part.rows]

@@ -206,8 +206,8 @@ async def read_by_ocr(documents: Documents, document_id: DocumentId, pages: Coll
 
     Raises DocumentError where the file is not there any more, or is another by now.
     """
-    for found in documents.paths(document_id):
-        file = Path(found.path)
+    for place in documents.paths(document_id):
+        file = Path(place.path)
         if file.is_file() and await asyncio.to_thread(digest, file) == document_id:
             options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))
             with scratch_folder() as scratch:
@@ -239,12 +239,12 @@ async def embed_through_case(case: Case, embedder: TextEmbedder, texts: Sequence
     """
     result: Matrix = np.empty((0, 0), np.float32)
     for start in range(0, len(texts), WINDOW_TEXTS):
-        found = await _window(case, embedder, texts[start : start + WINDOW_TEXTS])
+        vectors = await _window(case, embedder, texts[start : start + WINDOW_TEXTS])
         if not start:
-            result = new_matrix(len(texts), found.shape[1])
-        if found.shape[1] != result.shape[1]:
-            raise _of_two_lengths(case, {found.shape[1], result.shape[1]})
-        result[start : start + len(found)] = found
+            result = new_matrix(len(texts), vectors.shape[1])
+        if vectors.shape[1] != result.shape[1]:
+            raise _of_two_lengths(case, {vectors.shape[1], result.shape[1]})
+        result[start : start + len(vectors)] = vectors
         await asyncio.sleep(0)  # the run may be cancelled meanwhile
     return result
 

@@ -36,9 +36,9 @@ def redwell_errors() -> Iterator[None]:
     try:
         yield
     except (StorageError, ModelError, OSError) as error:
-        told = as_redwell_error(error)
-        if isinstance(told, RedwellError):
-            raise told from error
+        failure = as_redwell_error(error)
+        if isinstance(failure, RedwellError):
+            raise failure from error
         raise
 
 

@@ -37,12 +37,15 @@ def field_types(part: Part) -> dict[str, str]:
         for node in part.plan.nodes(step):
             types = _after(node, types)
         flows[step.name] = types
-    found = flows[part.plan.steps[-1].name]
+    result_types = flows[part.plan.steps[-1].name]
     known = field_flow(part.plan, source_fields={d.name: flows[d.name] for d in part.plan.datasets})
     names = known[part.plan.steps[-1].name]
     if names is None:
-        return found
-    return {**{k: v for k, v in found.items() if k in names}, **dict.fromkeys(sorted(names - set(found)), UNKNOWN)}
+        return result_types
+    return {
+        **{k: v for k, v in result_types.items() if k in names},
+        **dict.fromkeys(sorted(names - set(result_types)), UNKNOWN),
+    }
 
 
 def _source_types(dataset: Dataset, part: Part) -> dict[str, str]:

@@ -92,27 +92,27 @@ def _order(kind: str, key: FormKey) -> tuple[int, int]:
 
 def _keys(cls: type, above: tuple[str, ...], kind: str) -> Sequence[FormKey]:
     hints = get_type_hints(cls)
-    found: list[FormKey] = []
+    keys: list[FormKey] = []
     for path, field in yaml_fields(cls).items():
         if path == ("name",) and not above:
             continue
         hint = _bare(hints[field.name])
         if isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, Schema | Template | Expression):
-            found += _keys(hint, (*above, *path), kind)
+            keys += _keys(hint, (*above, *path), kind)
             continue
         whole = (*above, *path)
         required = _is_required(field) and not above
         name = ".".join(whole)
-        own = field.name in vars(REGISTRY[kind].node_type).get("__annotations__", {}) and not above
-        is_basic = required or (name in BASIC[kind] if kind in BASIC else own)
-        found.append(FormKey(whole, _editor(hint, field.name), _choices(hint), _default(field), required, is_basic))
-    return found
+        is_own = field.name in vars(REGISTRY[kind].node_type).get("__annotations__", {}) and not above
+        is_basic = required or (name in BASIC[kind] if kind in BASIC else is_own)
+        keys.append(FormKey(whole, _editor(hint, field.name), _choices(hint), _default(field), required, is_basic))
+    return keys
 
 
 def _bare(hint: Any) -> Any:
     """Take None off a type: a key that may be left out."""
     if get_origin(hint) in (Union, types.UnionType):
-        members = [one for one in get_args(hint) if one is not type(None)]
+        members = [member for member in get_args(hint) if member is not type(None)]
         return members[0] if len(members) == 1 else hint
     return hint
 

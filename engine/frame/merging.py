@@ -87,12 +87,12 @@ def _rename_datasets(left: Part, right: Part) -> Part:
 
 def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, ...], dict[str, str]]:
     """Return the operators of both and the join, and the new names of those of the right plan."""
-    found = {node.name: node for node in left.operators}
+    by_name = {node.name: node for node in left.operators}
     names: dict[str, str] = {}
     for node in right.operators:
         name = node.name
-        if name in found and found[name] != node:
-            name = unique(name, {*found, *(n.name for n in right.operators)})
+        if name in by_name and by_name[name] != node:
+            name = unique(name, {*by_name, *(n.name for n in right.operators)})
         renamed = node if name == node.name else replace(node, name=name)
         if renamed.traits().writes != node.traits().writes:
             raise UsageError(
@@ -100,12 +100,12 @@ def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, 
                 advice=f"Give one of them a name of its own: name='{name}'.",
             )
         names[node.name] = name
-        found[name] = renamed
-    if join and join.name in found:
+        by_name[name] = renamed
+    if join and join.name in by_name:
         raise UsageError(
             f"there is an operator {join.name!r} already", advice="Give the join a name of its own: name='...'."
         )
-    return (*found.values(), *((join,) if join else ())), names
+    return (*by_name.values(), *((join,) if join else ())), names
 
 
 def _steps(left: Plan, right: Plan, names: Mapping[str, str], datasets: Collection[str]) -> tuple[list[Step], str]:

@@ -104,7 +104,7 @@ class Pipeline(OperatorMethods):
             loaded = parse_pipeline(source)
         else:
             loaded = load_pipeline(Path(source).expanduser())
-        rows = {name: checked_rows(given) for name, given in (data or {}).items()}
+        rows = {name: checked_rows(table) for name, table in (data or {}).items()}
         if unknown := sorted(set(rows) - {d.name for d in loaded.plan.datasets if d.type == "memory"}):
             raise UsageError(
                 f"data has rows for {unknown[0]!r}, which is no dataset of type memory",
@@ -176,8 +176,8 @@ class Pipeline(OperatorMethods):
             data = {**data, **({name_of: of.data[dataset.name]} if of.data else {})}
         else:
             name_of = of or plan.datasets[0].name
-        given = {"fts": fts, "embedding": embedding, "query": query}
-        entry = {"dataset": name_of, **{key: plain(value) for key, value in given.items() if value is not None}}
+        sections = {"fts": fts, "embedding": embedding, "query": query}
+        entry = {"dataset": name_of, **{key: plain(value) for key, value in sections.items() if value is not None}}
         retriever: Retriever = bind(Retriever, entry, Where(), given={"name": name})
         return replace(self, plan=replace(plan, retrievers=(*plan.retrievers, retriever)), data=data)
 
@@ -194,8 +194,8 @@ class Pipeline(OperatorMethods):
 
         `system_prompt` has `dataset_description`, `persona` or both.
         """
-        given = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
-        settings: Settings = replace(self.plan.settings, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+        values = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
+        settings: Settings = replace(self.plan.settings, **{k: v for k, v in values.items() if v is not None})  # type: ignore[arg-type]
         prompt = self.plan.system_prompt if system_prompt is None else _system_prompt(system_prompt)
         model = self.plan.default_model if default_model is None else default_model
         plan = replace(self.plan, default_model=model, system_prompt=prompt, settings=settings)
@@ -376,11 +376,11 @@ class Pipeline(OperatorMethods):
         return report
 
 
-def _system_prompt(given: Mapping[str, str]) -> SystemPrompt:
+def _system_prompt(parts: Mapping[str, str]) -> SystemPrompt:
     known = ("dataset_description", "persona")
-    if unknown := [key for key in given if key not in known]:
+    if unknown := [key for key in parts if key not in known]:
         raise UsageError(f"system_prompt has no part {unknown[0]!r}", advice=f"Parts: {', '.join(known)}.")
-    return SystemPrompt(**given)
+    return SystemPrompt(**parts)
 
 
 @dataclass(frozen=True)
@@ -409,10 +409,10 @@ def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[
         raise UsageError(
             f"{kind} joins this pipeline with another one, which is missing", advice=f"Write .{kind}(other, ...)."
         )
-    own = {path[0] for path in yaml_fields(operator.node_type)}
-    given = {key: yaml_value(key, value) for key, value in keys.items() if key not in names and value is not None}
-    unused = [key for key in given if key in NO_EFFECT_KEYS and key not in own]
-    used = {key: value for key, value in given.items() if key not in unused}
+    node_keys = {path[0] for path in yaml_fields(operator.node_type)}
+    values = {key: yaml_value(key, value) for key, value in keys.items() if key not in names and value is not None}
+    unused = [key for key in values if key in NO_EFFECT_KEYS and key not in node_keys]
+    used = {key: value for key, value in values.items() if key not in unused}
     node = bind(operator.node_type, {"name": name, **used}, Where(operator=str(name)))
     message = f"these keys have no effect on this machine: {', '.join(unused)}"
     return Built(node, right, (Problem(message, operator=str(name), severity="warning"),) if unused else ())
@@ -424,10 +424,10 @@ def _positional(kind: str, names: list[str], arguments: tuple[Any, ...], keys: M
             f"{kind} takes {' and '.join(names)} by position, not {len(arguments)} values",
             advice="Write the other keys by name: prompt=...",
         )
-    given = dict(zip(names, arguments, strict=False))
-    if twice := [name for name in given if name in keys]:
+    by_position = dict(zip(names, arguments, strict=False))
+    if twice := [name for name in by_position if name in keys]:
         raise UsageError(f"{kind} is given {twice[0]!r} twice")
-    return {**given, **{name: keys[name] for name in names if name in keys}}
+    return {**by_position, **{name: keys[name] for name in names if name in keys}}
 
 
 def auto_name(kind: str, plan: Plan) -> str:

@@ -75,13 +75,13 @@ read_list = from_list
 
 def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sheet: str = "") -> Pipeline:
     location = Path(path).expanduser()
-    found = location.absolute()
-    if not found.exists():
+    place = location.absolute()
+    if not place.exists():
         what = "folder or file" if type == "folder" else "file"
-        raise UsageError(f"there is no {what} {found}", advice="Check the path; a relative one starts at this folder.")
-    if type == "file" and found.is_dir():
-        raise UsageError(f"{found} is a folder", advice="Read it with read_folder.")
-    made = re.sub(r"\W+", "_", found.stem).strip("_") or "data"
+        raise UsageError(f"there is no {what} {place}", advice="Check the path; a relative one starts at this folder.")
+    if type == "file" and place.is_dir():
+        raise UsageError(f"{place} is a folder", advice="Read it with read_folder.")
+    made = re.sub(r"\W+", "_", place.stem).strip("_") or "data"
     return _pipeline(Dataset(name or made, type, location.as_posix(), sheet, parsing=tuple(map(_parsing, parsing))), {})
 
 

@@ -71,8 +71,8 @@ def run_order(order: Order) -> RunReport:
     check_outs(order.outs, case=order.case, loaded=order.loaded)
     models = new_models()
     models.apply(order.options.settings)
-    found = check(order.loaded.plan, positions=order.loaded.positions)
-    problems = [problem for problem in found if problem.severity == "warning"]
+    findings = check(order.loaded.plan, positions=order.loaded.positions)
+    problems = [problem for problem in findings if problem.severity == "warning"]
     warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))
     loaded = settled(warned, order.options.settings.model, models)
 

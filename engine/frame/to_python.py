@@ -100,14 +100,14 @@ def _call(node: Node, right: str) -> str:
 
 
 def _settings(plan: Plan) -> str:
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if plan.default_model:
-        given["default_model"] = plan.default_model
+        arguments["default_model"] = plan.default_model
     if plan.system_prompt != SystemPrompt():
-        given["system_prompt"] = unbind(plan.system_prompt)
+        arguments["system_prompt"] = unbind(plan.system_prompt)
     if plan.settings != Settings():
-        given |= unbind(plan.settings)
-    return f".configure({', '.join(f'{key}={_shown(value)}' for key, value in given.items())})" if given else ""
+        arguments |= unbind(plan.settings)
+    return f".configure({', '.join(f'{key}={_shown(value)}' for key, value in arguments.items())})" if arguments else ""
 
 
 def _shown(value: Any) -> str:

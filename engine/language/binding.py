@@ -57,8 +57,8 @@ def bind(
     hints = get_type_hints(cls)
     for path, field in known.items():
         with gathered.part():
-            if found := _lookup(mapping, path):
-                values[field.name] = convert(found[0], hints[field.name], where.at(*path), field.metadata)
+            if entry := _lookup(mapping, path):
+                values[field.name] = convert(entry[0], hints[field.name], where.at(*path), field.metadata)
             else:
                 _refuse_missing(field, path, where)
     gathered.raise_any()
@@ -88,7 +88,7 @@ def yaml_fields(cls: type) -> dict[tuple[str, ...], Field[Any]]:
 def nested_types(cls: type) -> dict[str, type]:
     """Map the top-level YAML keys of a dataclass under which a further dataclass is written, to that one."""
     hints = get_type_hints(cls)
-    found = {}
+    nested = {}
     for path, field in yaml_fields(cls).items():
         hint = hints[field.name]
         members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
@@ -98,8 +98,8 @@ def nested_types(cls: type) -> dict[str, type]:
                 and is_dataclass(member)
                 and not issubclass(member, Schema | Template | Expression)
             ):
-                found.update({path[0]: member} if len(path) == 1 else {})
-    return found
+                nested.update({path[0]: member} if len(path) == 1 else {})
+    return nested
 
 
 def convert(value: Any, hint: Any, where: Where, metadata: Mapping[str, Any]) -> Any:

@@ -173,8 +173,10 @@ def check_filter(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> N
         case "replace" if len(texts) + len(kwargs) >= 2:
             _check_replace(text, *[*texts[1:], *(kwargs[key] for key in ("old", "new") if key in kwargs)][:2])
         case "indent":
-            given = kwargs.get("width", next((v for v in args if type(v) is int), texts[1] if len(texts) > 1 else 4))
-            width = len(given) if isinstance(given, str) else given
+            indentation = kwargs.get(
+                "width", next((v for v in args if type(v) is int), texts[1] if len(texts) > 1 else 4)
+            )
+            width = len(indentation) if isinstance(indentation, str) else indentation
             _check_size(len(text) + (len(text.splitlines()) + 1) * _number(width))
         case "wordwrap":
             width = kwargs.get("width", next((v for v in args if type(v) is int), 79))
@@ -232,14 +234,14 @@ def _sum_filter(environment: Any, iterable: Iterable[Any], attribute: str | int 
         raise TypeError("sum() cannot add texts; write join")
     if not isinstance(start, list | tuple):
         return sum(iterable, start)
-    found = list(start)
+    items = list(start)
     for item in iterable:
         if not isinstance(item, type(start)):
             raise TypeError(f"sum() cannot add {type(item).__name__} to {type(start).__name__}")
-        if len(found) + len(item) > MAX_ITEMS:
+        if len(items) + len(item) > MAX_ITEMS:
             raise _too_many()
-        found += item
-    return type(start)(found)
+        items += item
+    return type(start)(items)
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {"join": _join_filter, "sum": _sum_filter}

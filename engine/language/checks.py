@@ -184,17 +184,19 @@ class _Check:
 
     def retriever(self, node: Node, flow: _Flow) -> Iterator[Problem]:
         """Check the phrases of the retriever that a node asks, against its own rows and against those indexed."""
-        found = self.plan.retriever_of(node)
-        if found is None or found.source not in self.flows:
+        retriever = self.plan.retriever_of(node)
+        if retriever is None or retriever.source not in self.flows:
             return
-        for kind in found.modes:
-            section = found.fts if kind == "fts" else found.embedding
+        for kind in retriever.modes:
+            section = retriever.fts if kind == "fts" else retriever.embedding
             if section is None:
                 continue
-            yield from self.phrase(found.name, kind, "query_phrase", section.query_phrase, flow)
-            if section.index_phrase is not None and (found.name, kind) not in self.indexed:
-                self.indexed.add((found.name, kind))
-                yield from self.phrase(found.name, kind, "index_phrase", section.index_phrase, self.flows[found.source])
+            yield from self.phrase(retriever.name, kind, "query_phrase", section.query_phrase, flow)
+            if section.index_phrase is not None and (retriever.name, kind) not in self.indexed:
+                self.indexed.add((retriever.name, kind))
+                yield from self.phrase(
+                    retriever.name, kind, "index_phrase", section.index_phrase, self.flows[retriever.source]
+                )
 
     def phrase(self, name: str, kind: str, key: str, template: Template, flow: _Flow) -> Iterator[Problem]:
         for field_name in sorted(template.reads("input") | template.reads("inputs")):
@@ -260,8 +262,8 @@ class _Check:
             )
 
     def common(self, node: Node) -> Iterator[Problem]:
-        for found in node.problems():
-            yield self.problem(node, found.path, found.message, found.advice, severity=found.severity)
+        for finding in node.problems():
+            yield self.problem(node, finding.path, finding.message, finding.advice, severity=finding.severity)
 
     def value_parts(self, node: Node, flow: _Flow) -> Iterator[Problem]:
         for path, message, advice, inside in unknown_parts(node, value_types(flow.types)):
@@ -370,11 +372,13 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
 
     `values` are the typed fields of the rows that the node is given; those of its own answer are added.
     """
-    own = value_types({each.name: each.type for each in node.schema.fields} if node.schema else {})
+    answer_types = value_types({each.name: each.type for each in node.schema.fields} if node.schema else {})
     for path, expression in parts_of(node, Expression):
         for part in rooted(expression.tree.body, expression.variables):
             variable, *keys = _keys(part)
-            kind = ({**values, **own} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
+            kind = (
+                ({**values, **answer_types} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
+            )
             names = (*kind.part_names, *MARKS) if kind else ()
             if kind is not None and keys[1] not in names:
                 message = f"reads {keys[1]!r} of {keys[0]!r}, which is of type {kind.text()} and has no such part"

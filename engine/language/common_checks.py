@@ -68,14 +68,14 @@ def example_problems(node: Node, key: str, examples: Sequence[Mapping[str, Any]]
 
 def _example(node: Node, path: YamlPath, what: str, example: Mapping[str, Any]) -> Iterator[Finding]:
     variables = {name for _, template in parts_of(node, Template) for name in template.variables or ()} - {"output"}
-    for variable, given in example.items():
+    for variable, values in example.items():
         if variable != "output" and variables and variable not in variables:
             message = f"this {what} has {variable!r}, which is no variable of the prompt"
             yield Finding(path, message, did_you_mean(variable, sorted(variables)))
         prompts = [t for _, t in parts_of(node, Template) if variable in (t.variables or ())]
-        if variable == "output" or not isinstance(given, Mapping) or not prompts:
+        if variable == "output" or not isinstance(values, Mapping) or not prompts:
             continue
-        missing = sorted(prompts[0].reads(variable) - set(given))
+        missing = sorted(prompts[0].reads(variable) - set(values))
         if missing:
             yield Finding(
                 path,

@@ -57,8 +57,10 @@ class Computation(Expression):
 
     def _reason(self, output: Mapping[str, Any], input: Mapping[str, Any]) -> str | None:
         """Say which fields that the expression names are null; None where none is."""
-        found = [_null_at(part, {"output": output, "input": input}) for part in rooted(self.tree.body, self.variables)]
-        return "; ".join(dict.fromkeys(told for told in found if told)) or None
+        reasons = [
+            _null_at(part, {"output": output, "input": input}) for part in rooted(self.tree.body, self.variables)
+        ]
+        return "; ".join(dict.fromkeys(reason for reason in reasons if reason)) or None
 
 
 class _IsUnknown(ItemError):
@@ -108,12 +110,12 @@ class _Converter:
 
     def _factor(self, base: str, to: str, day: str) -> Decimal:
         try:
-            found = find_rate(self._rates, base, to, day)
+            rate = find_rate(self._rates, base, to, day)
         except NoRate as error:
             raise Unknown(str(error)) from error
         if base != to:
-            self.used.append(found)
-        return found.factor
+            self.used.append(rate)
+        return rate.factor
 
 
 def _exact(value: Any) -> Any:
@@ -149,8 +151,8 @@ def _null_at(part: ast.expr, values: Mapping[str, Any]) -> str | None:
             return None  # it is not null but missing: the expression is wrong
         at = at.get(key) if isinstance(at, Mapping) else _item(at, key)
         if at is None:
-            told = f" ({typed[ORIGINAL]!r}: {typed[PROBLEM]})" if typed and typed[PROBLEM] else ""
-            return f"{ast.unparse(node)} is null{told}"
+            detail = f" ({typed[ORIGINAL]!r}: {typed[PROBLEM]})" if typed and typed[PROBLEM] else ""
+            return f"{ast.unparse(node)} is null{detail}"
     return None
 
 

@@ -85,10 +85,10 @@ METHODS: Mapping[type, frozenset[str]] = {
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
-    found = kinds if isinstance(kinds, tuple | list) else (kinds,)
-    if not all(isinstance(kind, Kind) for kind in found):
+    allowed = kinds if isinstance(kinds, tuple | list) else (kinds,)
+    if not all(isinstance(kind, Kind) for kind in allowed):
         raise TypeError("isinstance needs a type: str, int, float, bool, list, set or dict")
-    return any(_is_of(value, kind) for kind in found)
+    return any(_is_of(value, kind) for kind in allowed)
 
 
 def _is_of(value: Any, kind: Kind) -> bool:
@@ -104,10 +104,10 @@ def _text(value: Any = "") -> str:
 
 
 def _range(*bounds: int) -> list[int]:
-    found = range(*bounds)
-    if len(found) > MAX_LENGTH:
+    numbers = range(*bounds)
+    if len(numbers) > MAX_LENGTH:
         raise TooMuchWork(f"range() of more than {MAX_LENGTH} numbers")
-    return list(found)
+    return list(numbers)
 
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:
@@ -187,26 +187,26 @@ def filter_of(node: ast.AST, taken: Collection[str] = ()) -> tuple[ast.Name, lis
     """Return the filter of `value | name` or `value | name(arguments)`; None for other nodes and names in `taken`."""
     match node:
         case ast.BinOp(op=ast.BitOr(), right=ast.Name() as name):
-            found = name, list[ast.expr](), list[ast.keyword]()
+            parts = name, list[ast.expr](), list[ast.keyword]()
         case ast.BinOp(op=ast.BitOr(), right=ast.Call(func=ast.Name() as name, args=args, keywords=keywords)):
-            found = name, args, keywords
+            parts = name, args, keywords
         case _:
             return None
     is_function = name.id in {*FUNCTIONS, *KINDS} and name.id not in FILTERS
     is_value = name.id in taken or name.id in CONSTANTS or name.id.startswith(" ")  # or was put in after the check
-    return None if is_value or is_function else found
+    return None if is_value or is_function else parts
 
 
 def test_of(compare: ast.cmpop, right: ast.expr, taken: Collection[str] = ()) -> tuple[ast.Name, list[ast.expr]] | None:
     """Return the test of `value is name` or `value is name(arguments)`; None for other comparisons."""
     match compare, right:
         case ast.Is() | ast.IsNot(), ast.Name() as name:
-            found = name, list[ast.expr]()
+            parts = name, list[ast.expr]()
         case ast.Is() | ast.IsNot(), ast.Call(func=ast.Name() as name, args=args):
-            found = name, args
+            parts = name, args
         case _:
             return None
-    return found if name.id in TESTS - CONSTANTS.keys() and name.id not in taken else None
+    return parts if name.id in TESTS - CONSTANTS.keys() and name.id not in taken else None
 
 
 def compiled(

@@ -78,8 +78,8 @@ class Fields(dict[str, Any]):
         self._variable = variable
 
     def __missing__(self, name: object) -> Any:
-        there = ", ".join(self) or "none"
-        raise MissingField(f"{self._variable} has no field {name!r}; the fields there are: {there}")
+        fields = ", ".join(self) or "none"
+        raise MissingField(f"{self._variable} has no field {name!r}; the fields there are: {fields}")
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def refer_back(template: Template, layout: Layout, prompt: str, **values: Any) -
     if layout == "as_written":
         return template.render(**values)
     pieces = template.pieces(**values)
-    there = {path: text for path, text in _documents(pieces).items() if _ended(path, text, [text]) in prompt}
-    return _referring(pieces, there)
+    documents = {path: text for path, text in _documents(pieces).items() if _ended(path, text, [text]) in prompt}
+    return _referring(pieces, documents)
 
 
 def shows_document(template: Template, values: Mapping[str, Any]) -> bool:

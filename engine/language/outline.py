@@ -76,7 +76,9 @@ def names_in(step: Mapping[str, Any]) -> list[str]:
     named = step.get("operations")
     if not isinstance(named, list):
         return []
-    return [str(next(iter(one))) if isinstance(one, Mapping) and one else str(one) for one in named]
+    return [
+        str(next(iter(operator))) if isinstance(operator, Mapping) and operator else str(operator) for operator in named
+    ]
 
 
 def step_operators(root: Any) -> Iterator[tuple[str, str]]:
@@ -122,7 +124,7 @@ def _next_key(root: Mapping[str, Any], positions: Positions) -> tuple[str, ...]:
 
 def _datasets(root: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     datasets = root.get("datasets")
-    for name, one in datasets.items() if isinstance(datasets, Mapping) else ():
-        if isinstance(one, Mapping):
-            path = one.get("path")
-            yield str(name), str(one.get("type", "")), path if isinstance(path, str) else ""
+    for name, dataset in datasets.items() if isinstance(datasets, Mapping) else ():
+        if isinstance(dataset, Mapping):
+            path = dataset.get("path")
+            yield str(name), str(dataset.get("type", "")), path if isinstance(path, str) else ""

@@ -62,8 +62,8 @@ def add_operator(text: str, keys: Mapping[str, Any], *, after: str = "") -> str:
 def duplicate_operator(text: str, index: int) -> str:
     """Add a copy of an operator right after it."""
     root, _ = read_yaml(text)
-    found = at(root, (OPERATIONS, index))
-    return add_operator(text, found, after=str(found.get("name", "")))
+    operator = at(root, (OPERATIONS, index))
+    return add_operator(text, operator, after=str(operator.get("name", "")))
 
 
 def remove_operator(text: str, index: int) -> str:
@@ -110,15 +110,15 @@ def _mentions(root: Any, name: str) -> list[tuple[int, int]]:
     """List where steps name an operator: (step, position)."""
     return [
         (step, position)
-        for step, one in enumerate(steps_of(root))
-        for position, other in enumerate(names_in(one))
+        for step, entry in enumerate(steps_of(root))
+        for position, other in enumerate(names_in(entry))
         if other == name
     ]
 
 
 def _names(root: Any) -> list[str]:
     held = root.get(OPERATIONS) if isinstance(root, Mapping) else None
-    return [str(one.get("name", "")) for one in held or [] if isinstance(one, Mapping)]
+    return [str(operator.get("name", "")) for operator in held or [] if isinstance(operator, Mapping)]
 
 
 def _index(root: Any, name: str) -> int:

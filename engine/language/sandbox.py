@@ -62,8 +62,8 @@ class FieldUndefined(StrictUndefined):
     @property
     def _undefined_message(self) -> str:
         if isinstance(self._undefined_obj, Mapping):
-            there = ", ".join(map(str, self._undefined_obj)) or "none"
-            return f"there is no field {self._undefined_name!r}; the fields there are: {there}"
+            fields = ", ".join(map(str, self._undefined_obj)) or "none"
+            return f"there is no field {self._undefined_name!r}; the fields there are: {fields}"
         return super()._undefined_message
 
 
@@ -101,17 +101,17 @@ def around(text: Any, passage: Any, sentences_each_side: int = 1) -> str:
     if not isinstance(passage, str):
         return ""
     texts = [s.text for s in sentences(str(text).split("\n"))]
-    found = (texts.index(passage),) * 2 if passage in texts else _standing_in(texts, passage)
-    if found is None:
+    span = (texts.index(passage),) * 2 if passage in texts else _standing_in(texts, passage)
+    if span is None:
         return passage
-    return " ".join(texts[max(0, found[0] - sentences_each_side) : found[1] + sentences_each_side + 1])
+    return " ".join(texts[max(0, span[0] - sentences_each_side) : span[1] + sentences_each_side + 1])
 
 
 def _standing_in(texts: Sequence[str], passage: str) -> tuple[int, int] | None:
     """Return the first and last of the texts, read one after the other, that a passage stands in."""
-    told = " ".join(passage.casefold().split())
+    words = " ".join(passage.casefold().split())
     read = [" ".join(text.casefold().split()) + " " for text in texts]
-    place = re.search(rf"(?<!\w){re.escape(told)}(?!\w)", "".join(read)) if told else None
+    place = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", "".join(read)) if words else None
     if place is None:
         return None
     ends = list(itertools.accumulate(map(len, read)))
@@ -129,14 +129,14 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             self.filters.pop(name, None)
         for name in _REMOVED_GLOBALS:
             self.globals.pop(name, None)
-        own: dict[str, Callable[..., Any]] = {
+        filters: dict[str, Callable[..., Any]] = {
             "tojson": to_json,
             "names_person": names_person,
             "is_person": is_person,
             "around": around,
             "sentences_about": sentences_about,
         }
-        usual: dict[str, Callable[..., Any]] = {**self.filters, **bounds.FILTERS, **own, **likeness.FILTERS}
+        usual: dict[str, Callable[..., Any]] = {**self.filters, **bounds.FILTERS, **filters, **likeness.FILTERS}
         self.filters = {name: _guard(name, function) for name, function in usual.items()}
         self.filters[JOIN] = _join
         self.filters[SHOWN] = _shown

@@ -158,8 +158,8 @@ class Schema:
         return {f.name: _field_to_yaml(f) for f in self.fields}
 
     def _empty_sources(self, quotes: QuoteSource) -> str:
-        found = quotes_in(Record(self.fields))
-        empty = sorted({q.source or "the main text" for q in found if not any(quotes(q))})
+        quoted = quotes_in(Record(self.fields))
+        empty = sorted({q.source or "the main text" for q in quoted if not any(quotes(q))})
         return ", ".join(empty)
 
 

@@ -73,10 +73,10 @@ def compile_leaf(kind: Scalar | Text | Number | Enum | Value) -> dict[str, Any]:
         case Enum(values=values, kind=name):
             return {"type": JSON_NAMES[name], "enum": list(values)}
         case Text(pattern=pattern, least=least, most=most):
-            found: dict[str, Any] = {"type": "string"}
-            found |= {} if pattern is None else {"pattern": f"^(?:{pattern})$"}
-            found |= {"minLength": least} if least else {}
-            return found | ({} if most is None else {"maxLength": most})
+            schema: dict[str, Any] = {"type": "string"}
+            schema |= {} if pattern is None else {"pattern": f"^(?:{pattern})$"}
+            schema |= {"minLength": least} if least else {}
+            return schema | ({} if most is None else {"maxLength": most})
         case Number(name=name, least=least, most=most, above=above, below=below):
             low = {} if least is None else {"exclusiveMinimum" if above else "minimum": least}
             high = {} if most is None else {"exclusiveMaximum" if below else "maximum": most}
@@ -155,20 +155,20 @@ def _may_be(kind: Type, value: Any) -> bool:
     """Say whether an alternative is the one that a value of the whole type was written for."""
     match kind, value:
         case Nullable(inner=inner, word=word), _:
-            found = value == word or _may_be(inner, value)
+            fits = value == word or _may_be(inner, value)
         case Either(options=options), _:
-            found = any(_may_be(option, value) for option in options)
+            fits = any(_may_be(option, value) for option in options)
         case ListOf(item=item), list():
-            found = all(_may_be(item, v) for v in value)
+            fits = all(_may_be(item, v) for v in value)
         case DictOf(value=inner), Mapping():
-            found = all(_may_be(inner, v) for v in value.values())
+            fits = all(_may_be(inner, v) for v in value.values())
         case Record(fields=fields), Mapping():
             types = {f.name: f.type for f in fields}
-            found = set(value) == set(types) and all(_may_be(types[name], v) for name, v in value.items())
+            fits = set(value) == set(types) and all(_may_be(types[name], v) for name, v in value.items())
         case Quote(), _:
-            found = isinstance(value, str)
+            fits = isinstance(value, str)
         case (Scalar() | Text() | Number() | Enum() | Value()) as leaf, _:
-            found = find_misfit(value, compile_leaf(leaf)) is None
+            fits = find_misfit(value, compile_leaf(leaf)) is None
         case _:
-            found = False
-    return found
+            fits = False
+    return fits

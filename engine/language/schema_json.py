@@ -126,14 +126,14 @@ class _Reader:
                 "Write as many levels as the documents have.",
             )
         keys = [key.replace("~1", "/").replace("~0", "~") for key in name[2:].split("/")]
-        found: Any = self.root
+        part: Any = self.root
         for key in keys:
-            if not isinstance(found, Mapping) or key not in found:
+            if not isinstance(part, Mapping) or key not in part:
                 defined = ", ".join(f"#/$defs/{key}" for key in self.root.get("$defs") or ())
                 self.fail(f"{name} is not defined", where, f"Defined are: {defined}." if defined else "")
-            found = found[key]
+            part = part[key]
         self.following.append(name)
-        kind = self.type(found, self.root_where.at(*keys), depth + 1, notes)
+        kind = self.type(part, self.root_where.at(*keys), depth + 1, notes)
         self.following.pop()
         return kind
 
@@ -332,18 +332,18 @@ def overlap(kinds: Sequence[Type]) -> tuple[Type, Type] | None:
     return next((pair for pair in combinations(kinds, 2) if not _exclude(*pair)), None)
 
 
-def _exclude(one: Type, other: Type) -> bool:
-    match one, other:
+def _exclude(left: Type, right: Type) -> bool:
+    match left, right:
         case Nullable(), Nullable():
             return False
         case (Nullable(inner=inner), kind) | (kind, Nullable(inner=inner)):
             return _exclude(inner, kind)
-        case Enum(), Enum() if _shape(one) == _shape(other):
-            return not set(one.values) & set(other.values)
+        case Enum(), Enum() if _shape(left) == _shape(right):
+            return not set(left.values) & set(right.values)
         case Record(fields=ours), Record(fields=theirs):
             types = {f.name: f.type for f in theirs}
             return set(types) != {f.name for f in ours} or any(_exclude(f.type, types[f.name]) for f in ours)
-    return _shape(one) != _shape(other)
+    return _shape(left) != _shape(right)
 
 
 def _shape(kind: Type) -> str:

@@ -65,7 +65,7 @@ def _outside(pattern: str, at: int = 0) -> list[tuple[int, int]]:
 
     A parenthesis counts as outside its own group; after one group too many is closed, nothing more is listed.
     """
-    found: list[tuple[int, int]] = []
+    characters: list[tuple[int, int]] = []
     depth, class_begin = 0, None
     while at < len(pattern) and depth >= 0:
         character = pattern[at]
@@ -78,7 +78,7 @@ def _outside(pattern: str, at: int = 0) -> list[tuple[int, int]]:
             class_begin = at + (2 if pattern[at + 1 : at + 2] == "^" else 1)
         else:
             depth -= character == ")"
-            found.append((at, depth))
+            characters.append((at, depth))
             depth += character == "("
         at += 1
-    return found
+    return characters

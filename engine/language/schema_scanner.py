@@ -36,13 +36,13 @@ class Scanner:
 
     def items(self, close: str, one: Callable[[], T]) -> list[T]:
         """Read comma-separated items up to `close`; a comma before `close` is allowed."""
-        found: list[T] = []
+        items: list[T] = []
         while not self.take(close):
-            found.append(one())
+            items.append(one())
             if not self.take(","):
                 self.need(close)
                 break
-        return found
+        return items
 
     def word(self, bare: re.Pattern[str], what: str) -> str:
         """Read a quoted string or a bare word; surrounding spaces are not part of it."""
@@ -114,11 +114,11 @@ class Scanner:
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
         """Go past what `pattern` matches here, and return it."""
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             return None
-        self.at = found.end()
-        return found.group()
+        self.at = match.end()
+        return match.group()
 
     def found(self) -> str:
         """Show the next character, for an error."""

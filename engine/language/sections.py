@@ -52,8 +52,8 @@ class Sections:
         """Leave out keys that have no effect here (`more`: in this place), noting them for the warning."""
         if not isinstance(value, Mapping):
             return value
-        own = {path[0] for path in yaml_fields(cls)} if cls else set()
-        unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in own]
+        known = {path[0] for path in yaml_fields(cls)} if cls else set()
+        unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in known]
         self.without_effect += [replace(where.at(k)) for k in unused]
         inner = nested_types(cls) if cls else {}
         return {

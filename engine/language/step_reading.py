@@ -80,8 +80,8 @@ class StepReader:
         source = entry.get("input") or previous
         if not sides and not scanned and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        found = sides or (self._inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
-        for source, place in found:
+        sources = sides or (self._inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
+        for source, place in sources:
             if source not in inputs:
                 circle = _circle(name, source, waits) if isinstance(source, str) else []
                 if not set(circle[1:-1]) & set(inputs):  # else a step before it has told of the circle
@@ -89,7 +89,7 @@ class StepReader:
                         _no_source(name, source, place, inputs, circle, isinstance(source, str) and source in waits)
                     )
         names = [next(iter(entry)) if isinstance(entry, Mapping) and entry else entry for entry in names]
-        step = Step(name, tuple(source for source, _ in found), tuple(names))
+        step = Step(name, tuple(source for source, _ in sources), tuple(names))
         for index, message, advice in _problems(step, nodes):
             gathered.add(where.at("operations", index).error(message, advice=advice))
         gathered.raise_any()

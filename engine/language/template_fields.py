@@ -229,10 +229,10 @@ class FieldWalker:
 
 def _attributes(node: nodes.Filter) -> list[str]:
     """Return fields a filter over rows reads: `map(attribute='x')`, `groupby('x')`; the first part of a dotted path."""
-    given = [k.value for k in node.kwargs if k.key == "attribute"]
+    arguments = [k.value for k in node.kwargs if k.key == "attribute"]
     if node.name in _ATTRIBUTE_FIRST:
-        given += node.args[:1]
-    return [e.value.split(".")[0] for e in given if isinstance(e, nodes.Const) and isinstance(e.value, str)]
+        arguments += node.args[:1]
+    return [e.value.split(".")[0] for e in arguments if isinstance(e, nodes.Const) and isinstance(e.value, str)]
 
 
 def _stored_names(node: nodes.Node) -> Iterator[str]:

@@ -169,15 +169,15 @@ class Template:
 
         A value that the template works with (a filter, a macro, the rows of a loop) is text like any other.
         """
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for part in self.stream(**values):
             path = part.path if isinstance(part, Shown) else ()
             # join, not +: what {% autoescape %} gives would escape the text that it is added to.
-            if found and not path and not found[-1].path:
-                found[-1] = Piece("".join((found[-1].text, part)))
+            if pieces and not path and not pieces[-1].path:
+                pieces[-1] = Piece("".join((pieces[-1].text, part)))
             else:
-                found.append(Piece("".join((part,)), path))
-        return tuple(found)
+                pieces.append(Piece("".join((part,)), path))
+        return tuple(pieces)
 
     def stream(self, **values: Any) -> Iterator[str]:
         """Fill the template piece by piece; what was given before an error stands."""
@@ -208,8 +208,8 @@ class Template:
 
     def place_of(self, name: str) -> tuple[int, int]:
         """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""
-        found = re.search(rf"""(?<=\.){re.escape(name)}\b|(?<=['"]){re.escape(name)}(?=['"])""", self.text)
-        return row_and_column(self.text, found.start()) if found else (1, 1)
+        match = re.search(rf"""(?<=\.){re.escape(name)}\b|(?<=['"]){re.escape(name)}(?=['"])""", self.text)
+        return row_and_column(self.text, match.start()) if match else (1, 1)
 
     @property
     def _environment(self) -> PromptEnvironment:
@@ -246,8 +246,8 @@ class Template:
                 raise self._too_large(node, trouble, where)
         calls: list[nodes.Filter | nodes.Call] = [*tree.find_all(nodes.Filter), *tree.find_all(nodes.Call)]
         for call in calls:
-            given = [*call.args, *(each.value for each in call.kwargs)]
-            numbers = [each.value for each in given if isinstance(each, nodes.Const) and type(each.value) is int]
+            arguments = [*call.args, *(each.value for each in call.kwargs)]
+            numbers = [each.value for each in arguments if isinstance(each, nodes.Const) and type(each.value) is int]
             takes = (
                 call.name in TAKING_NUMBERS if isinstance(call, nodes.Filter) else isinstance(call.node, nodes.Getattr)
             )
@@ -284,8 +284,8 @@ class Template:
         """Find the column of a pattern in a 1-based template line, for Jinja knows lines only."""
         lines = self.text.split("\n")
         text = lines[min(line, len(lines)) - 1]
-        found = re.search(pattern, text)
-        return min(line, len(lines)), (found.start() if found else len(text) - len(text.lstrip())) + 1
+        match = re.search(pattern, text)
+        return min(line, len(lines)), (match.start() if match else len(text) - len(text.lstrip())) + 1
 
 
 def _largest_constants(node: nodes.Node) -> Iterator[nodes.Expr]:

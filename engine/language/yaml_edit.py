@@ -83,9 +83,9 @@ def rename_key(text: str, path: Path, name: str) -> str:
         return root
 
     def written(plain: bool) -> str:
-        found = _needed(text, path)
-        parent = found.parents[-1]
-        key = parent.value[found.indexes[-1]][0]
+        place = _needed(text, path)
+        parent = place.parents[-1]
+        key = parent.value[place.indexes[-1]][0]
         new = scalar_text(name, in_flow=bool(parent.flow_style))
         return text[: key.start_mark.index] + new + text[key.end_mark.index :]
 
@@ -108,10 +108,10 @@ def _verified(text: str, change: Callable[[Any], Any], write: Callable[[bool], s
     for plain in (False, True):
         new = write(plain)
         try:
-            found = read_yaml(new)[0]
+            result = read_yaml(new)[0]
         except PipelineError:
             continue  # written the other way it may be read; if not, the person is told below
-        if repr(found) == repr(wanted):  # unlike ==, this tells order, and 1 from 1.0 and true
+        if repr(result) == repr(wanted):  # unlike ==, this tells order, and 1 from 1.0 and true
             return new
     raise PipelineError("this value cannot be changed by itself", advice="Change it in the YAML.")
 
@@ -129,18 +129,18 @@ def _put(root: Any, path: Path, value: Any) -> Any:
 
 
 def _set(text: str, path: Path, value: Any, *, plain: bool) -> str:
-    found = find(text, path)
-    if found is None or not found.parents and len(found.path) < len(path) and not isinstance(found.node, MappingNode):
+    place = find(text, path)
+    if place is None or not place.parents and len(place.path) < len(path) and not isinstance(place.node, MappingNode):
         return _document(value, path, plain=plain)
-    missing = path[len(found.path) :]
+    missing = path[len(place.path) :]
     if not missing:
-        return _replace(text, found, value, plain=plain)
+        return _replace(text, place, value, plain=plain)
     nested = value
     for key in reversed(missing[1:]):
         nested = {key: nested}
-    if isinstance(found.node, MappingNode) and found.node.value:
-        return _add(text, found.node, len(found.node.value), nested, key=missing[0], plain=plain)
-    return _replace(text, found, {missing[0]: nested}, plain=plain)
+    if isinstance(place.node, MappingNode) and place.node.value:
+        return _add(text, place.node, len(place.node.value), nested, key=missing[0], plain=plain)
+    return _replace(text, place, {missing[0]: nested}, plain=plain)
 
 
 def _document(value: Any, path: Path, *, plain: bool) -> str:
@@ -149,18 +149,18 @@ def _document(value: Any, path: Path, *, plain: bool) -> str:
     return slot_text(value, -2, blocks=True, plain=plain).lstrip("\n ") + "\n"
 
 
-def _replace(text: str, found: Found, value: Any, *, plain: bool) -> str:
+def _replace(text: str, place: Found, value: Any, *, plain: bool) -> str:
     """Write another value in the place of a node."""
-    if not found.parents:
+    if not place.parents:
         return _document(value, (), plain=plain)
-    entry = entries(text, found.parents[-1])[found.indexes[-1]]
-    if found.in_flow:
-        start = int(found.node.start_mark.index)
+    entry = entries(text, place.parents[-1])[place.indexes[-1]]
+    if place.in_flow:
+        start = int(place.node.start_mark.index)
         space = "" if text[start - 1 : start] in (" ", "[", "\n") or start == entry.start else " "
-        return text[:start] + space + flow_text(value) + text[content_end(text, found.node) :]
-    was_block = isinstance(found.node, MappingNode | SequenceNode) and not found.node.flow_style
+        return text[:start] + space + flow_text(value) + text[content_end(text, place.node) :]
+    was_block = isinstance(place.node, MappingNode | SequenceNode) and not place.node.flow_style
     is_long = (
-        isinstance(value, list | dict) and not isinstance(found.node, SequenceNode) and len(flow_text(value)) > 100
+        isinstance(value, list | dict) and not isinstance(place.node, SequenceNode) and len(flow_text(value)) > 100
     )
     new = slot_text(value, entry.indent, blocks=was_block or is_long, plain=plain)
     head = text[entry.slot :].split("\n", 1)[0].strip()
@@ -192,15 +192,15 @@ def _add(
 
 
 def _insert(text: str, path: Path, index: int, value: Any, *, plain: bool) -> str:
-    found = _needed(text, path)
-    if isinstance(found.node, SequenceNode) and found.node.value:
-        return _add(text, found.node, index, value, plain=plain)
-    return _replace(text, found, [value], plain=plain)
+    place = _needed(text, path)
+    if isinstance(place.node, SequenceNode) and place.node.value:
+        return _add(text, place.node, index, value, plain=plain)
+    return _replace(text, place, [value], plain=plain)
 
 
 def _remove(text: str, path: Path, *, plain: bool) -> str:
-    found = _needed(text, path)
-    node, index = found.parents[-1], found.indexes[-1]
+    place = _needed(text, path)
+    node, index = place.parents[-1], place.indexes[-1]
     held = entries(text, node)
     if len(held) == 1:
         empty: Any = {} if isinstance(node, MappingNode) else []
@@ -213,8 +213,8 @@ def _remove(text: str, path: Path, *, plain: bool) -> str:
 
 
 def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
-    found = _needed(text, path)
-    node = found.node
+    place = _needed(text, path)
+    node = place.node
     if not isinstance(node, MappingNode | SequenceNode):
         raise PipelineError(f"nothing is listed at {_shown(path)}", advice="Look at the YAML.")
     held = entries(text, node)
@@ -230,9 +230,9 @@ def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
 def _anew(text: str, node: Collection, wanted: Sequence[Entry | str]) -> str:
     """Write the entries of a block that begins behind a dash in another order: the first one has no line of its own."""
     held = entries(text, node)
-    pieces = [one if isinstance(one, str) else text[one.start : one.end] for one in wanted]
+    pieces = [entry if isinstance(entry, str) else text[entry.start : entry.end] for entry in wanted]
     lines = [
-        " " * held[0].indent + piece if one == held[0] else piece for one, piece in zip(wanted, pieces, strict=True)
+        " " * held[0].indent + piece if entry == held[0] else piece for entry, piece in zip(wanted, pieces, strict=True)
     ]
     return text[: held[0].start] + "\n".join(lines).lstrip(" ") + text[held[-1].end :]
 
@@ -246,10 +246,10 @@ def _moved(order: range, old: int, new: int) -> list[int]:
 
 
 def _needed(text: str, path: Path) -> Found:
-    found = find(text, path)
-    if found is None or found.path != path:
+    place = find(text, path)
+    if place is None or place.path != path:
         raise PipelineError(f"nothing is at {_shown(path)}", advice="Look at the YAML.")
-    return found
+    return place
 
 
 def _shown(path: Path) -> str:

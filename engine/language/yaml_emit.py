@@ -24,7 +24,7 @@ def scalar_text(value: Any, *, in_flow: bool = False) -> str:
     pattern = _PLAIN if in_flow else _PLAIN_IN_BLOCK
     if pattern.fullmatch(value) and value.casefold() not in _RESERVED:
         return value
-    return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def flow_text(value: Any) -> str:

@@ -102,23 +102,23 @@ class _Reader:
 
     def mapping(self, node: MappingNode, path: Path) -> dict[Any, Any]:
         self.require_tag(node, path, "map")
-        found: dict[Any, Any] = {}
+        entries: dict[Any, Any] = {}
         for key_node, value_node in self.pairs(node, path):
             if not isinstance(key_node, ScalarNode):
                 self.fail(path, "a key must be a single value")
             key = self.scalar(key_node, path)
             self.keys[(*path, key)] = self.position(key_node)
-            if key in found:
+            if key in entries:
                 self.values[(*path, key)] = self.position(key_node)
                 self.fail((*path, key), f"the key {key!r} is written twice", "Remove one of the two.")
-            found[key] = self.read(value_node, (*path, key))
-        return found
+            entries[key] = self.read(value_node, (*path, key))
+        return entries
 
     def pairs(self, node: MappingNode, path: Path) -> Iterator[tuple[Node, Node]]:
         """Give the entries of a mapping; those merged with `<<` come where they are not written here."""
-        own = [(k, v) for k, v in node.value if k.tag != f"{_TAG}merge"]
-        seen = {k.value for k, _ in own if isinstance(k, ScalarNode)}
-        yield from own
+        written = [(k, v) for k, v in node.value if k.tag != f"{_TAG}merge"]
+        seen = {k.value for k, _ in written if isinstance(k, ScalarNode)}
+        yield from written
         for key, merged in node.value:
             if key.tag != f"{_TAG}merge":
                 continue

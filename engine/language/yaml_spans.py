@@ -82,11 +82,11 @@ def entries(text: str, node: MappingNode | SequenceNode) -> Sequence[Entry]:
     """Return the entries of a collection, in order."""
     if node.flow_style:
         return [_flow_entry(text, child) for child in node.value]
-    found: list[Entry] = []
+    spans: list[Entry] = []
     for child in node.value:
-        floor = found[-1].end + 1 if found else 0
-        found.append(_block_entry(text, node, child, floor))
-    return found
+        floor = spans[-1].end + 1 if spans else 0
+        spans.append(_block_entry(text, node, child, floor))
+    return spans
 
 
 def content_end(text: str, node: Node) -> int:
@@ -106,8 +106,8 @@ def line_start(text: str, index: int) -> int:
 
 def line_end(text: str, index: int) -> int:
     """Return where the line of a character ends, before its line end."""
-    found = text.find("\n", index)
-    return len(text) if found < 0 else found
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end
 
 
 def _flow_entry(text: str, child: Node | tuple[Node, Node]) -> Entry:
@@ -120,16 +120,16 @@ def _flow_entry(text: str, child: Node | tuple[Node, Node]) -> Entry:
 def _block_entry(text: str, node: MappingNode | SequenceNode, child: Node | tuple[Node, Node], floor: int) -> Entry:
     if isinstance(child, tuple):
         key, value = child
-        own, column = int(key.start_mark.index), int(key.start_mark.column)
+        first, column = int(key.start_mark.index), int(key.start_mark.column)
         slot = text.index(":", int(key.end_mark.index)) + 1
     else:
         value, column = child, int(node.start_mark.column)
-        own = _dash(text, int(child.start_mark.index), column, floor)
-        slot = own + 1
+        first = _dash(text, int(child.start_mark.index), column, floor)
+        slot = first + 1
     slot_end = max(content_end(text, value), slot)
-    begin = line_start(text, own)
-    is_whole = not text[begin:own].strip()
-    start = _with_comments(text, begin, floor) if is_whole else own
+    begin = line_start(text, first)
+    is_whole = not text[begin:first].strip()
+    start = _with_comments(text, begin, floor) if is_whole else first
     return Entry(start, line_end(text, slot_end), slot, slot_end, column, is_whole)
 
 

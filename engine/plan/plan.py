@@ -129,7 +129,7 @@ class Plan:
 
     def sources_of(self, step: Step) -> tuple[str, ...]:
         """Return the datasets and earlier steps whose rows a step needs: its inputs, and what its retrievers index."""
-        retrievers = [found for node in self.nodes(step) if (found := self.retriever_of(node))]
+        retrievers = [retriever for node in self.nodes(step) if (retriever := self.retriever_of(node))]
         return tuple(dict.fromkeys([*step.inputs, *(r.source for r in retrievers)]))
 
     def nodes(self, step: Step) -> Iterator[Node]:
@@ -225,10 +225,10 @@ def _refuse_bad_retrievers(plan: Plan) -> None:
     ready = {d.name for d in plan.datasets}
     for step in plan.steps:
         for node in plan.nodes(step):
-            found = plan.retriever_of(node)
-            if found and found.source not in ready:
+            asked = plan.retriever_of(node)
+            if asked and asked.source not in ready:
                 raise PipelineError(
-                    f"the retriever {found.name!r} indexes the step {found.source!r}, which has not run before "
+                    f"the retriever {asked.name!r} indexes the step {asked.source!r}, which has not run before "
                     f"step {step.name!r}",
                     advice="Put the operator into a step after it.",
                     operator=node.name,

@@ -115,5 +115,5 @@ class Retriever:
     @property
     def embedding_phrase(self) -> Template | None:
         """Return the phrase that is embedded per indexed row."""
-        own = self.embedding.index_phrase if self.embedding else None
-        return own or (self.fts.index_phrase if self.fts else None)
+        phrase = self.embedding.index_phrase if self.embedding else None
+        return phrase or (self.fts.index_phrase if self.fts else None)

@@ -76,16 +76,16 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     return plan.with_dataset(_pointed_at(old, location.resolve()))
 
 
-def _dataset(plan: Plan, name: str, given: str) -> Dataset:
+def _dataset(plan: Plan, name: str, option: str) -> Dataset:
     """Return the dataset of a name, or without one the only one that is not written in the plan; raises UsageError."""
     names = ", ".join(d.name for d in plan.datasets)
     if name and name not in {d.name for d in plan.datasets}:
-        raise UsageError(f"--input {given}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
+        raise UsageError(f"--input {option}: there is no dataset {name!r}", advice=f"Datasets: {names or 'none'}.")
     if name:
         return plan.dataset(name)
     read = [d for d in plan.datasets if not d.data] if len(plan.datasets) > 1 else plan.datasets
     if len(read) != 1:
-        raise UsageError(f"--input {given} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
+        raise UsageError(f"--input {option} does not say which dataset", advice=f"Write NAME=PATH; datasets: {names}.")
     return read[0]
 
 

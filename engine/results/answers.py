@@ -46,8 +46,8 @@ def question_columns(runs: Runs, run_id: str) -> tuple[QuestionColumn, ...]:
 def _questions(pipeline_yaml: str) -> tuple[QuestionColumn, ...]:
     plan = parse_pipeline(pipeline_yaml).plan
     nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Answer)]
-    found = {asked.name: _question(node, asked) for node in nodes for asked in node.asked}
-    return tuple(found.values())
+    columns = {asked.name: _question(node, asked) for node in nodes for asked in node.asked}
+    return tuple(columns.values())
 
 
 def _question(node: Answer, asked: AskedQuestion) -> QuestionColumn:
@@ -75,7 +75,7 @@ def _answer(
 ) -> ShownAnswer:
     items = [item for item in values[f"{asked.name}_items"] if isinstance(item, Mapping)]
     alone = documents[0] if len(documents) == 1 else ""
-    told = (_item(item, _document(evidence, f"{asked.name}_items[{n}]") or alone) for n, item in _first(items))
+    shown_items = (_item(item, _document(evidence, f"{asked.name}_items[{n}]") or alone) for n, item in _first(items))
     return ShownAnswer(
         operator=asked.operator,
         name=asked.name,
@@ -85,7 +85,7 @@ def _answer(
         status=str(values[f"{asked.name}_status"] or ""),
         note=_cut(str(values.get(f"{asked.name}_note") or "")),
         question_back=question_back(values[f"{asked.name}_status"], values.get(f"{asked.name}_note")),
-        items=tuple(told),
+        items=tuple(shown_items),
         count=len(items),
         document_name=str(values.get(FILENAME) or "") if alone else "",
     )
@@ -96,7 +96,11 @@ def _first(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[st
 
 
 def _document(evidence: Sequence[EvidenceRecord], path: str) -> str:
-    inside = (one.document_id for one in evidence if one.path == path or one.path.startswith((f"{path}.", f"{path}[")))
+    inside = (
+        record.document_id
+        for record in evidence
+        if record.path == path or record.path.startswith((f"{path}.", f"{path}["))
+    )
     return next((document for document in inside if document), "")
 
 

@@ -19,7 +19,7 @@ def count_values(view: ResultView, wanted: Selection, column: str, unit: Unit, m
     seen: dict[str, set[str]] = {}
     for value, sources, number in _named(view, wanted, column):
         seen.setdefault(value, set()).update(sources if unit == "documents" else (str(number),))
-    counts = Counter({value: len(found) for value, found in seen.items()})
+    counts = Counter({value: len(members) for value, members in seen.items()})
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].casefold()))
     bars = tuple(Bar(value, count) for value, count in ordered[:most])
     return Bars(column, unit, bars, len(ordered) - len(bars))

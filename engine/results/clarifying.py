@@ -39,8 +39,8 @@ def clarified_text(text: str, operator: str, question: str, said: str, document:
     if len(said) > LONGEST_SAID:
         raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST_SAID} characters.")
     root, _ = read_yaml(text)
-    operations = [found for found in root.get(OPERATIONS) or [] if isinstance(found, Mapping)]
-    names = [str(found.get("name", "")) for found in operations]
+    operations = [operation for operation in root.get(OPERATIONS) or [] if isinstance(operation, Mapping)]
+    names = [str(operation.get("name", "")) for operation in operations]
     if operator not in names:
         raise UsageError(f"the pipeline has no operator {operator!r}", advice=did_you_mean(operator, names))
     index = names.index(operator)
@@ -48,16 +48,16 @@ def clarified_text(text: str, operator: str, question: str, said: str, document:
         text = _as_list(text, index, operations[index]["question"])
         root, _ = read_yaml(text)
     asked: list[Mapping[str, Any]] = root[OPERATIONS][index].get("questions") or []
-    known = [str(one.get("name", "answer")) for one in asked]
+    known = [str(entry.get("name", "answer")) for entry in asked]
     if question not in known:
         raise UsageError(f"{operator} has no question {question!r}", advice=did_you_mean(question, known))
     place = known.index(question)
-    one = asked[place]
+    entry = asked[place]
     key: tuple[str, ...] = ("clarified_for", document) if document else ("clarified",)
     path: tuple[str | int, ...] = (OPERATIONS, index, "questions", place, *key)
     if said:
         return set_value(text, path, said)
-    is_there = document in (one.get("clarified_for") or {}) if document else "clarified" in one
+    is_there = document in (entry.get("clarified_for") or {}) if document else "clarified" in entry
     return remove(text, path, floor=4) if is_there else text
 
 

@@ -44,17 +44,17 @@ class Doubt:
 
 def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Doubt:
     """Judge one row by its values, those included that no column shows."""
-    told: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     shares = [1.0]
-    for name, found in _agreements(values):
-        shares.append(found["share"])
-        if found["share"] < 1:
-            told.setdefault(name, []).append(_readings(found))
+    for name, agreement in _agreements(values):
+        shares.append(agreement["share"])
+        if agreement["share"] < 1:
+            reasons.setdefault(name, []).append(_readings(agreement))
     for name, empty in _emptiness(values):
         is_found = values.get(name) != []
         shares.append(1 - empty if is_found else empty)
         if shares[-1] < _SURE:
-            told.setdefault(name, []).append(_of_empty(empty, found=is_found))
+            reasons.setdefault(name, []).append(_of_empty(empty, is_found=is_found))
     failed = len(not_located)
     for name, value in values.items():
         problems = list(_problems(value))
@@ -64,15 +64,15 @@ def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Do
             name = answered if answered in values else name  # noqa: PLW2901 - it is told of the answer
         failed += len(problems)
         if problems:
-            told.setdefault(name, []).extend(problems)
-    return Doubt(round(1 - min(shares), 4), failed, {name: "; ".join(said) for name, said in told.items()})
+            reasons.setdefault(name, []).extend(problems)
+    return Doubt(round(1 - min(shares), 4), failed, {name: "; ".join(said) for name, said in reasons.items()})
 
 
 def _agreements(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what `agree` kept of each field (engine.operators.asking.agreeing)."""
     for name, kept in values.items():
         if _AGREEMENT.fullmatch(name) and isinstance(kept, Mapping):
-            yield from ((field, found) for field, found in kept.items() if isinstance(found, Mapping))
+            yield from ((field, agreement) for field, agreement in kept.items() if isinstance(agreement, Mapping))
 
 
 def _emptiness(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -82,16 +82,16 @@ def _emptiness(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield from ((field, share) for field, share in kept.items() if isinstance(share, int | float))
 
 
-def _of_empty(probability: float, *, found: bool) -> str:
-    if found:
+def _of_empty(probability: float, *, is_found: bool) -> str:
+    if is_found:
         return f"The model might have listed nothing here: {probability:.0%} likely"
     return f"Nothing was found, but something was {1 - probability:.0%} likely"
 
 
-def _readings(found: Mapping[str, Any]) -> str:
-    said = [f"{_cut(shown(each['value'])) or 'nothing'} ({each['readings']})" for each in found["values"]]
-    failed = f"; {found['failed']} failed" if found.get("failed") else ""
-    return f"Readings agree by {found['share']:.0%}: {', '.join(said)}{failed}"
+def _readings(agreement: Mapping[str, Any]) -> str:
+    said = [f"{_cut(shown(each['value'])) or 'nothing'} ({each['readings']})" for each in agreement["values"]]
+    failed = f"; {agreement['failed']} failed" if agreement.get("failed") else ""
+    return f"Readings agree by {agreement['share']:.0%}: {', '.join(said)}{failed}"
 
 
 def _problems(value: Any) -> Iterator[str]:

@@ -34,7 +34,7 @@ def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
     """Return the rows of a run that were judged, in order; raises NotInCase, ExportError while it has no results."""
     columns = case.result_rows.columns(run_id)
     book = ReviewBook(case.reviews.edits())
-    found = []
+    rows = []
     for row in case.result_rows.read(run_id) if len(book) else ():
         review = book.review(row.identity(columns), row.values)
         if not review.is_reviewed:
@@ -43,8 +43,8 @@ def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
         cells = tuple(column for column in columns if column in review.cells and review.cells[column].verdict)
         judged = columns if review.whole.verdict else cells
         shown = {column: values.get(column) for column in columns}
-        found.append(GoldRow(row.id, row.documents, shown, review.verdict, judged, review.note))
-    return found
+        rows.append(GoldRow(row.id, row.documents, shown, review.verdict, judged, review.note))
+    return rows
 
 
 def check_gold_name(file: Path) -> None:

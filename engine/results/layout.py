@@ -91,8 +91,8 @@ def _push(points: _Floats, mass: _Floats) -> _Floats:
         near += squares[begin : begin + _AT_ONCE, None]
         np.maximum(near, np.float32(0.01), out=near)
         np.reciprocal(near, out=near)
-        own = np.arange(len(part))
-        near[own, begin + own] = 0.0
+        diagonal = np.arange(len(part))
+        near[diagonal, begin + diagonal] = 0.0
         near *= mass[None, :]
         push[begin : begin + _AT_ONCE] = part * near.sum(axis=1)[:, None] - near @ middle
     return np.asarray(push * mass[:, None], dtype=np.float32)
@@ -104,6 +104,6 @@ def _pull(points: _Floats, first: _Places, second: _Places, weight: _Floats) -> 
     force = apart * weight[:, None]
     pull = np.empty_like(points)
     for axis in range(2):
-        there = np.bincount(first, force[:, axis], len(points))
-        pull[:, axis] = there - np.bincount(second, force[:, axis], len(points))
+        forward = np.bincount(first, force[:, axis], len(points))
+        pull[:, axis] = forward - np.bincount(second, force[:, axis], len(points))
     return pull

@@ -34,7 +34,7 @@ def split_name(case: Case, run_id: str, column: str, name: str, form: str) -> Na
     """
     operator = operator_of(case, run_id, column)
     forms = forms_of(case, run_id, operator, column)
-    others = [other for other, given in forms.canonical.items() if given == name and other != form]
+    others = [other for other, canonical in forms.canonical.items() if canonical == name and other != form]
     if form not in forms.sources or not others:
         raise UsageError(f"{form!r} is not one of several forms of {name!r}", advice="Choose one of its forms.")
     return _part(case, run_id, column, name, form, others)

@@ -57,7 +57,7 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
     """Tell how a name of a column came about; raises UsageError for a column that nothing resolved."""
     operator = operator_of(case, run_id, column)
     forms = forms_of(case, run_id, operator, column)
-    mine = [form for form, given in forms.canonical.items() if name in (given, form)]
+    mine = [form for form, canonical in forms.canonical.items() if name in (canonical, form)]
     decisions = [
         stored.record
         for stored in case.ledger.decisions(run_id, operator)
@@ -78,17 +78,17 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
 
 def operator_of(case: Case, run_id: str, column: str) -> str:
     """Return the operator that resolved a column; raises UsageError when none did."""
-    found = {resolved.column: resolved.operator for resolved in resolved_columns(case, run_id)}
-    if column not in found:
-        known = ", ".join(found) or "none: the pipeline has no operator resolve"
+    operators = {resolved.column: resolved.operator for resolved in resolved_columns(case, run_id)}
+    if column not in operators:
+        known = ", ".join(operators) or "none: the pipeline has no operator resolve"
         raise UsageError(f"no operator resolved the column {column!r}", advice=f"Resolved columns: {known}.")
-    return found[column]
+    return operators[column]
 
 
 def forms_in(rows: Rows, run_id: str, row_id: str, forms: Forms) -> set[str]:
     """Return the forms that went into a result row."""
-    there = [row_id, *(relative.id for relative in rows.ancestors(run_id, row_id))]
-    return {forms.original[id] for id in there if id in forms.original}
+    ids = [row_id, *(relative.id for relative in rows.ancestors(run_id, row_id))]
+    return {forms.original[id] for id in ids if id in forms.original}
 
 
 _kept: OrderedDict[tuple[str, str, str, str], Forms] = OrderedDict()
@@ -138,8 +138,8 @@ class _Places:
                 near = spans.setdefault(row.document_id, [])
                 if row.first_line is not None and row.last_line is not None:
                     near.append(Span(row.first_line, row.last_line))
-        found = (self._place(document, form, near) for document, near in list(spans.items())[:MOST_PLACES])
-        return tuple(place for place in found if place is not None)
+        places = (self._place(document, form, near) for document, near in list(spans.items())[:MOST_PLACES])
+        return tuple(place for place in places if place is not None)
 
     def _place(self, document: str, form: str, near: Sequence[Span]) -> NamePlace | None:
         filename, index = self._index(document)
@@ -151,9 +151,9 @@ class _Places:
 
     def _index(self, document: str) -> tuple[str, TextIndex]:
         if document not in self._indexes:
-            found = load_document(self._case, DocumentId(document))
-            lines = tuple(SourceLine(line.number, line.page, line.text) for line in found.lines)
-            self._indexes[document] = found.filename, TextIndex(SourceText(DocumentId(document), lines))
+            loaded = load_document(self._case, DocumentId(document))
+            lines = tuple(SourceLine(line.number, line.page, line.text) for line in loaded.lines)
+            self._indexes[document] = loaded.filename, TextIndex(SourceText(DocumentId(document), lines))
         return self._indexes[document]
 
 

@@ -109,13 +109,13 @@ def make_network(rows: Iterable[NetworkRow], choice: NetworkChoice) -> Network:
         for key, column in values:
             named.setdefault(key, {})[row.id] = None
             columns.setdefault(key, {})[column] = None
-        there = list(dict.fromkeys(key for key, _ in values))
+        keys = list(dict.fromkeys(key for key, _ in values))
         documents: list[_Key] = []
-        if there and choice.with_documents:
+        if keys and choice.with_documents:
             documents = [("document", "", document) for document in row.documents]
         for key in documents:
             named.setdefault(key, {})[row.id] = None
-        pairs = [*combinations(there, 2), *((key, document) for key in there for document in documents)]
+        pairs = [*combinations(keys, 2), *((key, document) for key in keys for document in documents)]
         for first, second in pairs:
             linked.setdefault((min(first, second), max(first, second)), {})[row.id] = None
     order = sorted(named, key=lambda key: (-len(named[key]), key[2].casefold(), key))
@@ -125,8 +125,8 @@ def make_network(rows: Iterable[NetworkRow], choice: NetworkChoice) -> Network:
     return Network(nodes, tuple(sorted(links, key=lambda link: (link.first, link.second))))
 
 
-def _link(one: int, other: int, rows: tuple[str, ...]) -> Link:
-    return Link(min(one, other), max(one, other), rows)
+def _link(first: int, second: int, rows: tuple[str, ...]) -> Link:
+    return Link(min(first, second), max(first, second), rows)
 
 
 def _named_in(row: NetworkRow, choice: NetworkChoice) -> list[tuple[_Key, str]]:

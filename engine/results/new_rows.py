@@ -28,19 +28,19 @@ def new_rows(case: Case, run_id: str) -> frozenset[str] | None:
     with _guard:
         if key in _kept:
             return _kept[key]
-    found = _compare(case, run_id)
+    ids = _compare(case, run_id)
     if run.finished_at:
         with _guard:
-            _kept[key] = found
+            _kept[key] = ids
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
-    return found
+    return ids
 
 
 def _compare(case: Case, run_id: str) -> frozenset[str] | None:
     results = case.runs.results(run_id)
     before = [run.id for run in runs_of_question(case.runs, run_id) if int(run.id) < int(run_id)]
-    earlier = {id: found.row_ids for id in before if (found := case.runs.results(id)) is not None}
+    earlier = {id: delivered.row_ids for id in before if (delivered := case.runs.results(id)) is not None}
     if results is None or not earlier:
         return None
     fresh = set(results.row_ids).difference(*earlier.values())

@@ -72,8 +72,8 @@ def _has(pairs: Iterable[NamePair], pair: NamePair) -> bool:
 
 
 def _pairs(text: str, operator: str, kind: PairKind) -> list[NamePair]:
-    found = YAML(typ="safe").load(io.StringIO(text))
-    for operation in found.get("operations", ()):
+    root = YAML(typ="safe").load(io.StringIO(text))
+    for operation in root.get("operations", ()):
         if operation.get("name") == operator:
             return [(str(left), str(right)) for left, right in operation.get(kind) or ()]
     return []

@@ -31,15 +31,15 @@ def question_text(pipeline: str) -> str:
 
     A person decides about pairs of names, and about what questions mean (`clarified`).
     """
-    found = YAML(typ="safe").load(io.StringIO(pipeline))
-    if not isinstance(found, Mapping):
+    root = YAML(typ="safe").load(io.StringIO(pipeline))
+    if not isinstance(root, Mapping):
         return pipeline
-    for dataset in found.get("datasets", {}).values():
+    for dataset in root.get("datasets", {}).values():
         for mark in _MARKS:
             dataset.pop(mark, None)
-    for operation in found.get("operations", ()):
+    for operation in root.get("operations", ()):
         for kind in KINDS:
             operation.pop(kind, None)
         for asked in operation.get("questions", ()):
             asked.pop("clarified", None)
-    return json.dumps(found, sort_keys=True, default=str)
+    return json.dumps(root, sort_keys=True, default=str)

@@ -97,8 +97,8 @@ class ResultView:
         if here != book.row_ids:
             identities = self._all_identities()
             numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in book.row_digests}
-        found = {n: book.review(self.rows[n].identity(self.columns), self.rows[n].values) for n in sorted(numbers)}
-        kept = {number: review for number, review in found.items() if review is not NO_REVIEW}
+        reviews = {n: book.review(self.rows[n].identity(self.columns), self.rows[n].values) for n in sorted(numbers)}
+        kept = {number: review for number, review in reviews.items() if review is not NO_REVIEW}
         placed = {self.rows[number].id for number in kept}
         self.unplaced = max(len(book.row_ids) - len(placed), 0)
         return kept
@@ -165,10 +165,10 @@ class ResultView:
             value = self.values[number][wanted.sort]
             if not isinstance(value, str):
                 return sort_key(value)
-            found = keys.get(value)
-            if found is None:
-                found = keys[value] = sort_key(value)
-            return found
+            cached = keys.get(value)
+            if cached is None:
+                cached = keys[value] = sort_key(value)
+            return cached
 
         filled.sort(key=key, reverse=wanted.descending)
         return filled + empty
@@ -279,12 +279,12 @@ def _comparison(holds: Callable[[Any, Any], bool], operand: str) -> Matches:
     number, date = number_of(operand), date_of(operand)
 
     def fits(leaf: Any) -> bool:
-        if number is not None and (found := number_of(leaf)) is not None:
-            return holds(found, number)
-        there = date_of(leaf) if date is not None else None
-        if date is None or there is None:
+        if number is not None and (amount := number_of(leaf)) is not None:
+            return holds(amount, number)
+        day = date_of(leaf) if date is not None else None
+        if date is None or day is None:
             return False
         parts = sum(part > 0 for part in date)  # 2019 is all of that year: only what was typed is compared
-        return holds(there[:parts], date[:parts])
+        return holds(day[:parts], date[:parts])
 
     return lambda value: any(fits(leaf) for leaf in leaves(value))

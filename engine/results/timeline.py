@@ -74,11 +74,11 @@ def make_timeline(rows: Iterable[tuple[str, Any]], column: str) -> Timeline:
     entries: list[Entry] = []
     undated: list[Undated] = []
     for row, value in rows:
-        for found in _read(row, column, value):
-            if isinstance(found, Entry):
-                entries.append(found)
+        for item in _read(row, column, value):
+            if isinstance(item, Entry):
+                entries.append(item)
             else:
-                undated.append(found)
+                undated.append(item)
     entries.sort(key=lambda entry: (entry.first, entry.last))  # equal dates stay in the order of the rows
     return Timeline(column, tuple(_with_gaps(entries)), tuple(undated))
 
@@ -170,10 +170,10 @@ def _read(row: str, path: str, value: Any) -> Iterator[Entry | Undated]:
 
 def _of_object(row: str, path: str, value: Mapping[str, Any]) -> Iterator[Entry | Undated]:
     """Yield the dates of an object; only where it has none, what it holds is listed, whole."""
-    inner = [found for key, each in value.items() for found in _read(row, f"{path}.{key}", each)]
-    dates = [found for found in inner if isinstance(found, Entry)]
+    inner = [item for key, each in value.items() for item in _read(row, f"{path}.{key}", each)]
+    dates = [item for item in inner if isinstance(item, Entry)]
     if dates:
-        doubtful = [found for found in inner if isinstance(found, Undated) and found.reason.startswith(_TWO_READINGS)]
+        doubtful = [item for item in inner if isinstance(item, Undated) and item.reason.startswith(_TWO_READINGS)]
         yield from dates
         yield from doubtful
     else:

@@ -79,10 +79,10 @@ def date_of(value: Any) -> tuple[int, int, int] | None:
         value = main_part(value)
     if not isinstance(value, str) or len(value) > _LONGEST_DATE or not any(map(str.isdigit, value)):
         return None
-    found: PartialDate | None = parse_date(value)
-    if found is None:
+    parsed: PartialDate | None = parse_date(value)
+    if parsed is None:
         return None
-    return None if found.year is None else (found.year, found.month or 0, found.day or 0)
+    return None if parsed.year is None else (parsed.year, parsed.month or 0, parsed.day or 0)
 
 
 def sort_key(value: Any) -> tuple[int, Any]:

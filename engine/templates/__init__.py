@@ -53,14 +53,14 @@ def template(name: str) -> PipelineTemplate:
     """Find a template by name; raises UsageError listing those there are."""
     if name not in NAMES:
         raise UsageError(f"there is no template {name!r}", advice=did_you_mean(name, NAMES))
-    return next(one for one in templates() if one.name == name)
+    return next(entry for entry in templates() if entry.name == name)
 
 
 @lru_cache(maxsize=1)
 def new_operators() -> tuple[NewOperator, ...]:
     """List what new operators begin with, the types that are used most first."""
     root, _ = read_yaml((_FOLDER / "new_operators.yaml").read_text(encoding="utf-8"))
-    return tuple(NewOperator(kind, one["does"], one.get("keys", {})) for kind, one in root.items())
+    return tuple(NewOperator(kind, entry["does"], entry.get("keys", {})) for kind, entry in root.items())
 
 
 def _read(name: str) -> PipelineTemplate:

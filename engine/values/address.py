@@ -38,15 +38,15 @@ class Address(ValueType):
         if not isinstance(written, Mapping):
             return Normalised(None, str(written).strip() or None, "it has no parts")
         original = " ".join(str(written.get(ORIGINAL) or "").split())
-        given = {name: " ".join(str(written.get(name) or "").split()) or None for name in self.parts}
-        there = {name: part if part and _stands_in(part, original) else None for name, part in given.items()}
-        added = [f"{name} {given[name]!r}" for name in self.parts if given[name] and not there[name]]
-        if not any(there.values()):
+        parts = {name: " ".join(str(written.get(name) or "").split()) or None for name in self.parts}
+        kept = {name: part if part and _stands_in(part, original) else None for name, part in parts.items()}
+        added = [f"{name} {parts[name]!r}" for name in self.parts if parts[name] and not kept[name]]
+        if not any(kept.values()):
             return Normalised(None, original or None, "no part of it stands in the address as it was copied")
-        return Normalised(there, original, f"not in the address: {', '.join(added)}" if added else None)
+        return Normalised(kept, original, f"not in the address: {', '.join(added)}" if added else None)
 
 
 def _stands_in(part: str, original: str) -> bool:
     """Say whether the words of a part follow one another in the address."""
-    wanted, there = words(plain(part)), words(plain(original))
-    return bool(wanted) and any(there[i : i + len(wanted)] == wanted for i in range(len(there)))
+    wanted, written = words(plain(part)), words(plain(original))
+    return bool(wanted) and any(written[i : i + len(wanted)] == wanted for i in range(len(written)))

@@ -88,36 +88,36 @@ class Amount(ValueType):
     def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
         """Read the one sum that the text names: figures before words, which must agree with them."""
         original = str(written).strip()
-        there = plain(original)
-        found = _without_other_numbers(there, _sums(there, self.decimal))
-        if not found:
+        text = plain(original)
+        sums = _without_other_numbers(text, _sums(text, self.decimal))
+        if not sums:
             return Normalised(None, original, "no number is written in it")
-        if len({each.figure.number for each in found}) > 1:
-            told = ", ".join(there[each.begin : each.end].strip() for each in found)
-            return Normalised(None, original, f"it names {len(found)} amounts: {told}")
-        first = found[0]
+        if len({each.figure.number for each in sums}) > 1:
+            amounts = ", ".join(text[each.begin : each.end].strip() for each in sums)
+            return Normalised(None, original, f"it names {len(sums)} amounts: {amounts}")
+        first = sums[0]
         if first.figure.number is None or first.sign_problem:
             return Normalised(None, original, first.figure.problem or first.sign_problem)
-        unit = _UNIT.search(there, max(each.end for each in found))
-        code, problem = self._currency(there, found, unit[0] if unit else "", document_context)
-        number = -first.figure.number if any(each.is_negative for each in found) else first.figure.number
+        unit = _UNIT.search(text, max(each.end for each in sums))
+        code, problem = self._currency(text, sums, unit[0] if unit else "", document_context)
+        number = -first.figure.number if any(each.is_negative for each in sums) else first.figure.number
         value = {"value": plain_number(number), "currency": code, "unit": unit[0].strip() if unit else None}
-        return Normalised(value, original, problem or _accounting(there))
+        return Normalised(value, original, problem or _accounting(text))
 
     def mentions(self, text: str) -> Sequence[tuple[int, int]]:
         """List the sums of a text that have a currency; one that is written in words and figures stands twice."""
         return [(each.begin, each.end) for each in _sums(text, self.decimal) if each.meant]
 
     def _currency(
-        self, text: str, found: Sequence[_Sum], unit: str, context: DocumentContext
+        self, text: str, sums: Sequence[_Sum], unit: str, context: DocumentContext
     ) -> tuple[str | None, str | None]:
         """Return the currency that all mentions of the sum allow, and what is unclear about it."""
         declared = self.currency or context.currency
-        signed = [each for each in found if each.meant]
+        signed = [each for each in sums if each.meant]
         if not signed:
-            bare = not re.search(r"[^\W\d_]", _without(text, [*((e.begin, e.end) for e in found)]).replace(unit, ""))
-            told = "no currency is written" if declared else "no currency is written, and none is declared"
-            return (declared, None) if declared and bare else (None, told)
+            bare = not re.search(r"[^\W\d_]", _without(text, [*((e.begin, e.end) for e in sums)]).replace(unit, ""))
+            problem = "no currency is written" if declared else "no currency is written, and none is declared"
+            return (declared, None) if declared and bare else (None, problem)
         shared = [code for code in signed[0].meant if all(code in each.meant for each in signed)]
         if len(shared) == 1 or declared in shared:
             return (shared[0] if len(shared) == 1 else declared), None
@@ -127,12 +127,12 @@ class Amount(ValueType):
         return None, f"{signed[0].sign} may be {several}: declare which, as in amount(currency={shared[0]})"
 
 
-def _without_other_numbers(text: str, found: list[_Sum]) -> list[_Sum]:
+def _without_other_numbers(text: str, sums: list[_Sum]) -> list[_Sum]:
     """Leave out numbers of something else where a sum with its currency is there: days, sections, parts of dates."""
-    if not any(each.meant for each in found):
-        return found
+    if not any(each.meant for each in sums):
+        return sums
     days = [(day.begin, day.end) for day in date_mentions(text) if day.iso is None or len(day.iso) > len("2024")]
-    return [each for each in found if each.meant or not _is_of_something_else(text, each, days)]
+    return [each for each in sums if each.meant or not _is_of_something_else(text, each, days)]
 
 
 def _is_of_something_else(text: str, number: _Sum, days: Sequence[tuple[int, int]]) -> bool:
@@ -156,15 +156,15 @@ def _accounting(text: str) -> str | None:
 def _sums(text: str, decimal: str) -> list[_Sum]:
     """List the sums of a text with their currency signs, in order of place."""
     folded = fold(text) if len(fold(text)) == len(text) else text.lower()
-    found = [_written(m, text, decimal) for m in _figures().finditer(folded)]
+    sums = [_written(m, text, decimal) for m in _figures().finditer(folded)]
     for m in WORD_NUMBER.finditer(folded):
         number = read_words(m[0])
-        inside = any(each.begin < m.end() and m.start() < each.end for each in found)
+        inside = any(each.begin < m.end() and m.start() < each.end for each in sums)
         if number is not None and not inside and _is_sum_in_words(folded, m, number):
             behind = _behind().match(folded, m.end())
             name = behind["name"] if behind else ""
-            found.append(_Sum(Figure(number), meanings(name), name, m.start(), behind.end() if behind else m.end()))
-    return sorted(found, key=lambda each: each.begin)
+            sums.append(_Sum(Figure(number), meanings(name), name, m.start(), behind.end() if behind else m.end()))
+    return sorted(sums, key=lambda each: each.begin)
 
 
 def _written(match: re.Match[str], text: str, decimal: str) -> _Sum:
@@ -260,14 +260,14 @@ def _named() -> Mapping[str, tuple[str, ...]]:
     """Map signs and English names, folded, to the currencies they may mean, longest first."""
     from babel.numbers import get_currency_name  # noqa: PLC0415
 
-    found: dict[str, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
     for code in sorted(codes()):
         for count in (1, 2):
             name = fold(get_currency_name(code, count=count, locale="en"))
             if name != fold(code) and "(" not in name:
-                found.setdefault(name, (code,))
-    found |= {fold(name): meant for name, meant in (*_SIGNS.items(), *_NAMES.items())}
-    return dict(sorted(found.items(), key=lambda item: len(item[0]), reverse=True))
+                names.setdefault(name, (code,))
+    names |= {fold(name): meant for name, meant in (*_SIGNS.items(), *_NAMES.items())}
+    return dict(sorted(names.items(), key=lambda item: len(item[0]), reverse=True))
 
 
 @functools.cache

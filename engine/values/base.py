@@ -91,12 +91,12 @@ class ValueType(ABC):
 
     def cell(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Any:
         """Return the value of a row's field: the parts, `original` and `problem`, always all of them, in this order."""
-        found = self.read(written, document_context)
+        normalised = self.read(written, document_context)
         if not self.part_names:
-            return found.value
-        parts = found.value if isinstance(found.value, Mapping) else {}
+            return normalised.value
+        parts = normalised.value if isinstance(normalised.value, Mapping) else {}
         known = {name: parts.get(name) for name in self.part_names}
-        return {**known, ORIGINAL: found.original, PROBLEM: found.problem}
+        return {**known, ORIGINAL: normalised.original, PROBLEM: normalised.problem}
 
     def mentions(self, text: str) -> Sequence[tuple[int, int]]:
         """List where a text in plain characters names values of this type, as far as code can tell that without doubt.

@@ -68,9 +68,9 @@ class Date(ValueType):
     def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
         """Read the one day that the text names; several different ones are a problem."""
         original = str(written).strip()
-        found = date_mentions(original, self.order or document_context.date_order)
-        whole = [mention for mention in found if mention.is_whole]
-        candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(found) else found
+        mentions = date_mentions(original, self.order or document_context.date_order)
+        whole = [mention for mention in mentions if mention.is_whole]
+        candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(mentions) else mentions
         if not candidates:
             return Normalised(None, original, "no date is written in it")
         if len({(m.iso, m.problem) for m in candidates}) > 1:
@@ -84,9 +84,9 @@ class Date(ValueType):
         return [(day.begin, day.end) for day in date_mentions(text, self.order) if day.is_whole]
 
 
-def _only_years(found: list[DateMention]) -> bool:
+def _only_years(mentions: list[DateMention]) -> bool:
     """Say whether all that is no whole day is a bare year, which says nothing against the day."""
-    return all(mention.is_whole or (mention.iso is not None and len(mention.iso) == 4) for mention in found)
+    return all(mention.is_whole or (mention.iso is not None and len(mention.iso) == 4) for mention in mentions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +115,21 @@ class DateRange(ValueType):
         """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""
         original = str(written).strip()
         spelled = _spelled_out(original)
-        found = date_mentions(spelled, self.order or document_context.date_order)
-        if not found:
+        mentions = date_mentions(spelled, self.order or document_context.date_order)
+        if not mentions:
             return Normalised(None, original, "no date is written in it")
-        if len(found) > 2:
-            return Normalised(None, original, f"it names {len(found)} dates: {', '.join(m.iso or '?' for m in found)}")
-        problems = [mention.problem for mention in found if mention.problem]
-        if len(found) == 1:
-            before = next(spans_between(spelled, found))
+        if len(mentions) > 2:
+            return Normalised(
+                None, original, f"it names {len(mentions)} dates: {', '.join(m.iso or '?' for m in mentions)}"
+            )
+        problems = [mention.problem for mention in mentions if mention.problem]
+        if len(mentions) == 1:
+            before = next(spans_between(spelled, mentions))
             part, other = ("end", "start") if _ENDS.search(before) else ("start", "end")
             problems.append(f"no {other} is written as a date")
-            days = {"start": None, "end": None, part: found[0].iso}
+            days = {"start": None, "end": None, part: mentions[0].iso}
         else:
-            days = {"start": found[0].iso, "end": found[1].iso}
+            days = {"start": mentions[0].iso, "end": mentions[1].iso}
         start, end = days["start"], days["end"]
         if start and end and start[: len(end)] > end[: len(start)]:
             problems.append(f"it ends ({end}) before it begins ({start})")
@@ -136,15 +138,17 @@ class DateRange(ValueType):
 
 def _spelled_out(text: str) -> str:
     """Write both days of `3-5 March 2024` and `March 3 to April 5, 2024` in full."""
-    there = _INTERVAL.sub(r"\g<start> to \g<end>", fold(plain(text)))
-    if match := _SAME_MONTH.search(there):
+    spelled = _INTERVAL.sub(r"\g<start> to \g<end>", fold(plain(text)))
+    if match := _SAME_MONTH.search(spelled):
         month = re.sub(r"^\d{1,2}(?:st|nd|rd|th|\.)?\s+", "", match["rest"])
-        there = f"{there[: match.start()]}{match['first']} {month} to {match['rest']}{there[match.end() :]}"
-    elif match := _SAME_MONTH_NAME_FIRST.search(there):
+        spelled = f"{spelled[: match.start()]}{match['first']} {month} to {match['rest']}{spelled[match.end() :]}"
+    elif match := _SAME_MONTH_NAME_FIRST.search(spelled):
         days = (
             f"{match['month']} {match['first']}, {match['year']} to {match['month']} {match['last']}, {match['year']}"
         )
-        there = f"{there[: match.start()]}{days}{there[match.end() :]}"
-    elif match := _SAME_YEAR.search(there):
-        there = f"{there[: match.start()]}{match['first']}, {match['year']} to {match['rest']}{there[match.end() :]}"
-    return there
+        spelled = f"{spelled[: match.start()]}{days}{spelled[match.end() :]}"
+    elif match := _SAME_YEAR.search(spelled):
+        spelled = (
+            f"{spelled[: match.start()]}{match['first']}, {match['year']} to {match['rest']}{spelled[match.end() :]}"
+        )
+    return spelled

@@ -185,17 +185,17 @@ def written_types(nodes: Iterable[Node]) -> dict[str, Any]:
 
     Raises PipelineError where two have one name.
     """
-    found: dict[str, Declared] = {}
+    types: dict[str, Declared] = {}
     for node in nodes:
         for _, schema in parts_of(node, Schema):
             for kind in schema.value_types:
-                if isinstance(kind, Declared) and found.setdefault(kind.label, kind) != kind:
+                if isinstance(kind, Declared) and types.setdefault(kind.label, kind) != kind:
                     raise PipelineError(
                         f"two different types are named {kind.label!r}",
                         operator=node.name,
                         advice="Give one of them another name.",
                     )
-    return {name: _written(kind) for name, kind in found.items()}
+    return {name: _written(kind) for name, kind in types.items()}
 
 
 def _written(kind: Declared) -> dict[str, Any]:

@@ -47,10 +47,10 @@ class PlainNumber(ValueType):
     def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
         """Read digits, or a word up to twenty."""
         original = " ".join(str(written).split())
-        found = parse_number(original)
-        if found is None:
+        number = parse_number(original)
+        if number is None:
             return Normalised(None, original, f"{original!r} is no number")
-        return Normalised(int(found) if found == found.to_integral_value() else float(found), original)
+        return Normalised(int(number) if number == number.to_integral_value() else float(number), original)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,8 @@ class PydanticValue(ValueType):
         try:
             made = self.model.model_validate({f.name: written.get(f.name) for f in self.record.fields})
         except ValidationError as error:
-            told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors())
-            return Normalised(None, original, told)
+            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors())
+            return Normalised(None, original, problems)
         values = made.model_dump(mode="json")
         return Normalised({name: values.get(name) for name in self.part_names}, original)
 

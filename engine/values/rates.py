@@ -67,9 +67,9 @@ def find_rate(rates: Sequence[Rate], base: str, to: str, on: str = "") -> UsedRa
         same = Rate(base=base, to=to, rate=1, date=on or "0001-01-01", source="the same unit")
         return UsedRate(same, Decimal(1), inverse=False)
     for inverse, pair in ((False, (base, to)), (True, (to, base))):
-        there = [rate for rate in rates if (rate.base, rate.to) == pair and (not on or rate.date <= on)]
-        if there:
-            rate = max(there, key=lambda each: each.date)
+        candidates = [rate for rate in rates if (rate.base, rate.to) == pair and (not on or rate.date <= on)]
+        if candidates:
+            rate = max(candidates, key=lambda each: each.date)
             number = Decimal(str(rate.rate))
             return UsedRate(rate, 1 / number if inverse else number, inverse)
     pairs = sorted({f"{rate.base} to {rate.to}" for rate in rates})
@@ -105,6 +105,6 @@ def _entry(row: Mapping[str, str | None], path: Path, line: int) -> dict[str, An
         entry["rate"] = float(Decimal(entry["rate"]))
         Rate(base=entry["from"], **{name: entry[name] for name in COLUMNS if name != "from"})
     except (InvalidOperation, ValueError) as error:
-        told = error if isinstance(error, ValueError) else f"{entry['rate']!r} is no number"
-        raise UsageError(f"{path}, line {line}: {told}", advice="Correct the line.") from error
+        reason = error if isinstance(error, ValueError) else f"{entry['rate']!r} is no number"
+        raise UsageError(f"{path}, line {line}: {reason}", advice="Correct the line.") from error
     return entry

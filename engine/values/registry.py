@@ -56,10 +56,10 @@ def named_type(written: str) -> ValueType:
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         raise UsageError(f"there is no value type {written!r}", advice=did_you_mean(written, names()))
-    given = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
-    if None in given:
+    options = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
+    if None in options:
         raise UsageError(f"{written!r}: an option is written name=value", advice="For example date(order=DMY).")
-    return value_type(match["name"], **{option["key"]: option["value"] for option in given if option is not None})
+    return value_type(match["name"], **{option["key"]: option["value"] for option in options if option is not None})
 
 
 def names() -> tuple[str, ...]:

@@ -105,11 +105,11 @@ class Answering:
             self._threads.append(_started(self._read_modules, (self._reading,), "modules"))
         self._reading.put((id, name, given))
 
-    def _begin(self, id: str, name: str, given: Mapping[str, Any]) -> None:
-        found = find_query(name)
-        asked = _Asked(id, found, arguments(found, given))
+    def _begin(self, id: str, name: str, values: Mapping[str, Any]) -> None:
+        query = find_query(name)
+        asked = _Asked(id, query, arguments(query, values))
         self._asked[id] = asked
-        self._lane(found.lane).put(asked)
+        self._lane(query.lane).put(asked)
 
     def _read_modules(self, reading: queue.SimpleQueue[_ToLoad | None]) -> None:
         while (asked := reading.get()) is not None:
@@ -118,12 +118,12 @@ class Answering:
             if asked[1] in _ASKED_NEXT:
                 _read_module(_ASKED_NEXT[asked[1]])
 
-    def _begin_loaded(self, id: str, name: str, given: Mapping[str, Any]) -> None:
+    def _begin_loaded(self, id: str, name: str, values: Mapping[str, Any]) -> None:
         """Begin a question whose module has been read, unless nothing more is answered."""
         if self._loading.pop(id, None) is None:
             return
         try:
-            self._begin(id, name, given)
+            self._begin(id, name, values)
             if id in self._given_up:
                 self.forget(id)
         except UsageError as error:
@@ -185,8 +185,8 @@ class Answering:
                 self._scratch = Path(tempfile.mkdtemp(prefix="redwell-worker-"))
             self._waiting[name] = queue.SimpleQueue()
             for number in range(THREADS[name]):
-                given = (self._waiting[name], self._scratch)
-                self._threads.append(_started(self._serve, given, f"{name} {number}"))
+                args = (self._waiting[name], self._scratch)
+                self._threads.append(_started(self._serve, args, f"{name} {number}"))
         return self._waiting[name]
 
     def _serve(self, waiting: queue.SimpleQueue[_Asked | _Rest | None], scratch: Path) -> None:
@@ -222,9 +222,9 @@ class Answering:
     def _tell(self, line: str) -> None:
         self._call(self._write, line)
 
-    def _call(self, function: Callable[..., None], *given: Any) -> None:
+    def _call(self, function: Callable[..., None], *args: Any) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *given)
+            self._loop.call_soon_threadsafe(function, *args)
 
 
 def _read_module(name: str) -> None:
@@ -237,8 +237,8 @@ def _read_module(name: str) -> None:
         traceback.print_exc()
 
 
-def _started(work: Callable[..., None], given: tuple[Any, ...], name: str) -> threading.Thread:
-    thread = threading.Thread(target=work, args=given, name=name, daemon=True)
+def _started(work: Callable[..., None], args: tuple[Any, ...], name: str) -> threading.Thread:
+    thread = threading.Thread(target=work, args=args, name=name, daemon=True)
     thread.start()
     return thread
 

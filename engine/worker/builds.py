@@ -118,9 +118,9 @@ def other_models(loaded: Loaded, policy: Policy) -> tuple[str, ...]:
     """
     named = {loaded.plan.default_model, *(node.model for node in loaded.plan.operators)}
     here = [s for s in list_models() if s.kind == "language" and s.installed and not s.is_broken]
-    own = [s for s in here if s.id in named or (s.is_default and "" in named)]
-    least = min((s.bytes for s in own), default=0) if policy.name == "best" else 0
-    others = sorted((s for s in here if s not in own and s.bytes >= least), key=lambda status: -status.bytes)
+    used = [s for s in here if s.id in named or (s.is_default and "" in named)]
+    least = min((s.bytes for s in used), default=0) if policy.name == "best" else 0
+    others = sorted((s for s in here if s not in used and s.bytes >= least), key=lambda status: -status.bytes)
     return tuple(status.id for status in others)
 
 

@@ -43,15 +43,15 @@ def all_problems(
         return Checked(tuple(problems), None)
     trust = trust_warnings(loaded.plan, loaded.positions)
     if not around:
-        found = [
+        findings = [
             *crossing_problems(loaded),
             *check(loaded.plan, positions=loaded.positions),
             *trust,
             *loaded.warnings,
         ]
-        return Checked(tuple(found), loaded)
+        return Checked(tuple(findings), loaded)
     fields, unreadable = peek_fields(loaded)
-    found = [
+    findings = [
         *crossing_problems(loaded),
         *check_surroundings(loaded, missing_data="warning"),
         *unreadable,
@@ -61,7 +61,7 @@ def all_problems(
         *model_problems(loaded, new_models()),
         *([] if unreadable else long_rows(loaded)),
     ]
-    return Checked(tuple(found), loaded)
+    return Checked(tuple(findings), loaded)
 
 
 def _as_problem(error: PipelineError, file: str) -> Problem:

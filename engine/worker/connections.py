@@ -104,7 +104,9 @@ def set_variables() -> list[Variable]:
     ]
 
 
-def _socket(process: psutil.Process, found: Any) -> OpenSocket:
-    local, remote = (f"{address.ip}:{address.port}" if address else "" for address in (found.laddr, found.raddr))
-    host = found.raddr.ip if found.raddr else found.laddr.ip if found.laddr else "127.0.0.1"
-    return OpenSocket(process.name(), process.pid, local, remote, str(found.status), not is_loopback(host))
+def _socket(process: psutil.Process, connection: Any) -> OpenSocket:
+    local, remote = (
+        f"{address.ip}:{address.port}" if address else "" for address in (connection.laddr, connection.raddr)
+    )
+    host = connection.raddr.ip if connection.raddr else connection.laddr.ip if connection.laddr else "127.0.0.1"
+    return OpenSocket(process.name(), process.pid, local, remote, str(connection.status), not is_loopback(host))

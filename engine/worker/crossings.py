@@ -30,8 +30,8 @@ def with_inputs(loaded: Loaded, inputs: Iterable[str]) -> Loaded:
     Of a data file its folder counts as named too, for the files that its rows name.
     """
     plan, borders = loaded.plan, loaded.borders
-    for given in inputs:
-        before, plan = plan, override_input(plan, given, directory=Path.cwd())
+    for option in inputs:
+        before, plan = plan, override_input(plan, option, directory=Path.cwd())
         for old, new in zip(before.datasets, plan.datasets, strict=True):
             if new is not old and new.path:
                 place = Path(new.path)
@@ -117,13 +117,13 @@ def refuse_foreign(files: Iterable[Path], case: Path) -> None:
 
     A case that is not there has written nothing.
     """
-    there = [file for file in files if file.is_file()]
-    if not there:
+    existing = [file for file in files if file.is_file()]
+    if not existing:
         return
     if not case.is_file():
-        raise _foreign(there[0])
+        raise _foreign(existing[0])
     with Case(case, read_only=True) as opened:
-        for file in there:
+        for file in existing:
             if not was_written(opened, file):
                 raise _foreign(file)
 

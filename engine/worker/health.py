@@ -138,11 +138,13 @@ def _draw_words(path: Path) -> None:
 
 def server_checks() -> list[Check]:
     """Check that each server with a name answers; a note, not a need."""
-    found = []
+    checks = []
     for server in list_servers():
-        answers, told = server_state(server)
-        found.append(Check(f"Server {server.name}", answers, told, "" if answers else "Start it, or remove its name."))
-    return found
+        answers, state = server_state(server)
+        checks.append(
+            Check(f"Server {server.name}", answers, state, "" if answers else "Start it, or remove its name.")
+        )
+    return checks
 
 
 def server_state(server: RememberedServer) -> tuple[bool, str]:

@@ -43,11 +43,11 @@ def check_isolated(*, timeout_seconds: float = TIMEOUT_SECONDS) -> IsolatedCheck
     except subprocess.TimeoutExpired:
         return IsolatedCheck(False, f"the test took longer than {timeout_seconds:.0f} s and was stopped")
     try:
-        found = json.loads((answer.stdout.strip().splitlines() or [""])[-1])
+        checks = json.loads((answer.stdout.strip().splitlines() or [""])[-1])
     except ValueError:
         said = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
         return IsolatedCheck(False, f"the test stopped: {said}")
-    return IsolatedCheck(True, "", tuple(Check(*each) for each in found))
+    return IsolatedCheck(True, "", tuple(Check(*each) for each in checks))
 
 
 def _run(command: list[str], timeout_seconds: float) -> subprocess.CompletedProcess[str]:

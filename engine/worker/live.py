@@ -48,7 +48,9 @@ class LiveRun:
                 self._reasons[operator, "rejected", rejected.reason] += 1
             for failed in outcome.failed:
                 self._reasons[operator, "failed", failed.error] += 1
-            self._asked_back.update((operator, *told) for row in outcome.rows for told in questions_back(row.values))
+            self._asked_back.update(
+                (operator, *question) for row in outcome.rows for question in questions_back(row.values)
+            )
             kept = self._rows.setdefault(operator, OrderedDict())
             for row in outcome.rows[-KEPT_ROWS:]:
                 kept[row.id] = LiveRow(row.id, preview(row))
@@ -68,8 +70,8 @@ class LiveRun:
         """Say how far the run is."""
         state, now = self.state, self.state.clock()
         with self._lock:
-            told = self._reasons.most_common(TOLD_REASONS)
-            others = self._reasons.total() - sum(count for _, count in told)
+            reasons = self._reasons.most_common(TOLD_REASONS)
+            others = self._reasons.total() - sum(count for _, count in reasons)
             asked_back = self._asked_back.most_common(TOLD_REASONS)
             rejected: Counter[str] = Counter()
             for (operator, fate, _), count in self._reasons.items():
@@ -93,7 +95,7 @@ class LiveRun:
             loading=state.loading,
             model=state.model,
             memory_bytes=self.memory_bytes,
-            reasons=tuple(ReasonLine(*key, count) for key, count in told),
+            reasons=tuple(ReasonLine(*key, count) for key, count in reasons),
             other_reasons=others,
             asked_back=tuple(AskedBack(*key, count) for key, count in asked_back),
         )

@@ -43,8 +43,8 @@ class LiveBuild:
         known = self._search.candidates
         if id not in known:
             return None
-        shown = [known[one] for one in (id, known[id].parent) if one is not None]
-        written = {one.id: as_file(one.plan, self._given, self._folder) for one in shown}
+        shown = [known[number] for number in (id, known[id].parent) if number is not None]
+        written = {candidate.id: as_file(candidate.plan, self._given, self._folder) for candidate in shown}
         return plan_body(known[id], self._search, written)
 
     def _looked(self, look: Callable[[], Result]) -> Result:

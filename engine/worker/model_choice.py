@@ -106,7 +106,7 @@ def stand_in_warnings(loaded: Loaded, stand_ins: Mapping[str, str]) -> Iterator[
 
 
 def _settle_embedder(plan: Plan, models: Models) -> None:
-    retrievers = [found for node in _nodes(plan) if (found := plan.retriever_of(node))]
+    retrievers = [retriever for node in _nodes(plan) if (retriever := plan.retriever_of(node))]
     if any(node.traits().embeds for node in _nodes(plan)) or any("embedding" in r.modes for r in retrievers):
         models.need_embedder()
 
@@ -115,8 +115,8 @@ def model_names(loaded: Loaded) -> dict[str, Position | None]:
     """List the models that the pipeline asks, each with the first place that names it."""
     names: dict[str, Position | None] = {}
     for node in _nodes(loaded.plan):
-        if own := node.model:
-            names.setdefault(own, loaded.positions.operator(node.name, "model"))
+        if model := node.model:
+            names.setdefault(model, loaded.positions.operator(node.name, "model"))
         elif _asks(node):
             names.setdefault(loaded.plan.default_model, loaded.positions.nearest(("default_model",)))
         for other in node.other_models:

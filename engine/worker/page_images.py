@@ -38,7 +38,7 @@ def marked_pages(case: Case, places: Iterable[EvidenceRecord]) -> list[PageImage
             marks = boxes.setdefault((place.document_id, line.page), [])
             if line.box is not None and line.box not in marks:
                 marks.append(line.box)
-    return [PageImage(document, page, tuple(found)) for (document, page), found in boxes.items()]
+    return [PageImage(document, page, tuple(page_boxes)) for (document, page), page_boxes in boxes.items()]
 
 
 def draw(documents: Documents, image: PageImage, out: Path, options: ParseOptions, *, dpi: int = 150) -> None:
@@ -58,7 +58,7 @@ def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:
 
     Raises DocumentError when it is not where it was found.
     """
-    paths = [Path(found.path) for found in documents.paths(document_id)]
+    paths = [Path(place.path) for place in documents.paths(document_id)]
     for path in paths:
         for outer in (path, *path.parents):
             if outer.is_file():

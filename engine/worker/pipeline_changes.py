@@ -68,7 +68,7 @@ def _set_top(text: str, change: Change) -> str:
 
 def _add(text: str, change: Change) -> str:
     kind = change["kind"]
-    keys = next((one.keys for one in new_operators() if one.kind == kind), {})
+    keys = next((operator.keys for operator in new_operators() if operator.kind == kind), {})
     return add_operator(text, {"name": kind, "type": kind, **keys}, after=change.get("after", ""))
 
 
@@ -81,7 +81,7 @@ def _add_field(text: str, change: Change) -> str:
     held: Any = root
     for key in _schema(change):
         held = held[int(key)] if isinstance(held, list) else (held or {}).get(key)
-    name = free_name(change["name"], [str(one) for one in held or {}])
+    name = free_name(change["name"], [str(field) for field in held or {}])
     return set_value(text, (*_schema(change), name), change["type"])
 
 

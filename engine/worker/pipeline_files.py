@@ -38,8 +38,8 @@ def list_files(case: Path) -> list[PipelineFile]:
     """List the pipelines beside a case, the one changed last first."""
     folder = questions_folder(case)
     files = [path for path in folder.iterdir() if path.suffix in SUFFIXES] if folder.is_dir() else []
-    found = [PipelineFile(str(path), path.stem, path.stat().st_mtime) for path in files if path.is_file()]
-    return sorted(found, key=lambda file: (-file.changed_at, file.name))
+    pipelines = [PipelineFile(str(path), path.stem, path.stat().st_mtime) for path in files if path.is_file()]
+    return sorted(pipelines, key=lambda file: (-file.changed_at, file.name))
 
 
 def read_file(path: Path) -> SavedPipeline:

@@ -104,7 +104,7 @@ def change_entry(
 
 def find_entry(queue: Sequence[QueueEntry], id: int) -> QueueEntry:
     """Return a run of the queue; raises UsageError."""
-    found = next((entry for entry in queue if entry.id == id), None)
-    if found is None:
+    match = next((entry for entry in queue if entry.id == id), None)
+    if match is None:
         raise UsageError(f"the queue has no run {id}", advice="It may have been removed.")
-    return found
+    return match

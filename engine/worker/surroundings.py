@@ -80,14 +80,14 @@ def missing(loaded: Loaded | Read, datasets: Iterable[Dataset], severity: Severi
             yield _problem(loaded, message, advice, ("datasets", dataset.name), severity=severity)
 
 
-def _parsing(loaded: Loaded, dataset: Dataset, own: Collection[str]) -> Iterator[Problem]:
-    known = [*DOCUMENT_PARSERS, *installed_parsers(), *own]
+def _parsing(loaded: Loaded, dataset: Dataset, defined: Collection[str]) -> Iterator[Problem]:
+    known = [*DOCUMENT_PARSERS, *installed_parsers(), *defined]
     for index, parsing in enumerate(dataset.parsing):
         place = ("datasets", dataset.name, "parsing", index, "function")
         if parsing.function not in known:
             message = f"there is no parsing function {parsing.function!r}"
             yield _problem(loaded, message, did_you_mean(parsing.function, known), place)
-        elif parsing.function in own:
+        elif parsing.function in defined:
             message = f"the parsing function {parsing.function} is the pipeline's own Python"
             advice = "It runs only with --trust-code: read it first."
             yield _problem(loaded, message, advice, place, severity="warning")

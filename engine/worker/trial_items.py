@@ -92,8 +92,8 @@ class _Items:
         self._run_id = run_id
         self._plan = plan
         self._calls: dict[tuple[str, str], list[AskedOf]] = defaultdict(list)
-        for one in asked:
-            self._calls[one.request.purpose.operator, one.request.purpose.row_id].append(one)
+        for call in asked:
+            self._calls[call.request.purpose.operator, call.request.purpose.row_id].append(call)
         self._files = {entry.id: entry.filename for entry in case.documents.entries()}
         sources = [dataset.name for dataset in plan.datasets]
         nodes = [node.name for node in plan.operators]
@@ -109,10 +109,10 @@ class _Items:
 
     def _of(self, node: Node) -> Iterator[TriedItem]:
         fates = [stored.record for stored in self._case.ledger.fates(self._run_id, node.name)]
-        given = {fate.row_id for fate in fates}
+        ids = {fate.row_id for fate in fates}
         made: dict[str, list[RowRecord]] = defaultdict(list)
         for record in self._by_operator[node.name]:
-            for origin in (record.id,) if record.id in given else record.parents:  # a filter passes rows on as they are
+            for origin in (record.id,) if record.id in ids else record.parents:  # a filter passes rows on as they are
                 made[origin].append(record)
         for fate in fates:
             calls = self._calls.pop((node.name, fate.row_id), [])
@@ -137,26 +137,26 @@ class _Items:
         places: list[TriedPlace] = []
         missing: list[str] = []
         if node.kind not in ("split", "gather"):
-            for one in self._stored(row, columns) or self._found(row, columns):
-                if isinstance(one, TriedPlace):
-                    places.append(one)
+            for item in self._stored(row, columns) or self._found(row, columns):
+                if isinstance(item, TriedPlace):
+                    places.append(item)
                 else:
-                    missing.append(one)
+                    missing.append(item)
         values = {name: _short(record.values[name]) for name in columns}
         return TriedRow(values, tuple(places), tuple(dict.fromkeys(missing)))
 
     def _stored(self, row: Row, columns: Sequence[str]) -> list[TriedPlace | str]:
         """Take the evidence that the run kept, which it does for its results alone."""
-        found: list[TriedPlace | str] = []
-        for one in self._case.evidence.of_row(self._run_id, row.id):
-            if one.column not in columns:
+        items: list[TriedPlace | str] = []
+        for record in self._case.evidence.of_row(self._run_id, row.id):
+            if record.column not in columns:
                 continue
-            if one.document_id is None or one.first_line is None or one.last_line is None:
-                found.append(one.column)
+            if record.document_id is None or record.first_line is None or record.last_line is None:
+                items.append(record.column)
             else:
-                place = (one.document_id, one.page or 1, one.first_line, one.last_line)
-                found.append(TriedPlace(one.column, one.path, *place))
-        return found
+                place = (record.document_id, record.page or 1, record.first_line, record.last_line)
+                items.append(TriedPlace(record.column, record.path, *place))
+        return items
 
     def _found(self, row: Row, columns: Sequence[str]) -> Iterator[TriedPlace | str]:
         for cell in self._finder.evidence(row, columns):

@@ -67,22 +67,22 @@ async def try_pipeline(
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
     until = job.until or loaded.plan.steps[-1].operators[-1]
-    with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as own:
+    with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as trial:
         note_allowed(case, "trial", settings.allow_hosts)
-        read = _copy_documents(case, own, job)
+        read = _copy_documents(case, trial, job)
         loaded, first = _with_own_documents(loaded)
         loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
         result = await run_pipeline(
             loaded,
-            own,
+            trial,
             open_model=lambda name: gated(models.open_model(name)),
             open_embedder=models.open_embedder,
             emit=emit,
             options=RunOptions(settings, first=first, rewrite=False),
             new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case.replies), run_id, tell, asked),
         )
-        items = tried_items(own, result.run_id, loaded.plan, asked)
+        items = tried_items(trial, result.run_id, loaded.plan, asked)
     path = scratch / "items.jsonl"
     path.write_text("".join(dump_json(item.as_dict()) + "\n" for item in items), encoding="utf-8")
     return Tried(
@@ -90,8 +90,8 @@ async def try_pipeline(
         until=until,
         documents=tuple(name for name, _ in read),
         items=tuple(_line(item) for item in items),
-        calls=sum(not one.reply.from_cache for one in asked if one.reply is not None),
-        from_case=sum(one.reply.from_cache for one in asked if one.reply is not None),
+        calls=sum(not call.reply.from_cache for call in asked if call.reply is not None),
+        from_case=sum(call.reply.from_cache for call in asked if call.reply is not None),
         note=_note(loaded.plan),
         case=str(scratch / "trial.redwell"),
         run=result.run_id,
@@ -103,12 +103,12 @@ def read_item(path: Path, number: int) -> dict[str, Any]:
     """Return an item of a trial by its place in the list; raises UsageError where it is not there any more."""
     try:
         with path.open(encoding="utf-8") as lines:
-            found = next((line for n, line in enumerate(lines) if n == number), "")
+            text = next((line for n, line in enumerate(lines) if n == number), "")
     except OSError as error:
         raise UsageError("this trial is not kept any more", advice="Try it again.") from error
-    if not found:
+    if not text:
         raise UsageError(f"the trial has no item {number}", advice="Choose one of its list.")
-    item: dict[str, Any] = json.loads(found)
+    item: dict[str, Any] = json.loads(text)
     return item
 
 
@@ -126,7 +126,7 @@ class _RecordingAsk(CachedAsk):
         return record.reply
 
 
-def _copy_documents(case: Case, own: Case, job: TrialJob) -> list[tuple[str, float]]:
+def _copy_documents(case: Case, trial: Case, job: TrialJob) -> list[tuple[str, float]]:
     """Copy the documents of a trial; return the name of each and the share of its text that is read, 0 to 1."""
     entries = {entry.id: entry for entry in case.documents.entries()}
     chosen = [id for id in job.documents if id in entries] if job.documents else list(entries)[:DOCUMENTS]
@@ -136,9 +136,9 @@ def _copy_documents(case: Case, own: Case, job: TrialJob) -> list[tuple[str, flo
         document, share = load_document(case, DocumentId(id)), 1.0
         if job.most_characters:
             document, share = best_parts(document, _question(job.text), job.most_characters)
-        with own.transaction():
-            save_document(own, document)
-            own.documents.add_path(id, paths[0].path if paths else entries[id].filename)
+        with trial.transaction():
+            save_document(trial, document)
+            trial.documents.add_path(id, paths[0].path if paths else entries[id].filename)
         read.append((entries[id].filename, share))
     return read
 
@@ -187,7 +187,7 @@ def up_to(plan: Plan, operator: str) -> Plan:
         if operator in step.operators:
             names = step.operators[: step.operators.index(operator) + 1]
             steps.append(replace(step, operators=names))
-            used = {name for one in steps for name in one.operators}
+            used = {name for part in steps for name in part.operators}
             kept = tuple(node for node in plan.operators if node.name in used)
             return replace(plan, steps=tuple(steps), operators=kept, output=Output())
         steps.append(step)

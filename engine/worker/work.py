@@ -204,7 +204,7 @@ class Work:
 
         async def work() -> int:
             with Case(order.case) as case:
-                found = await ingest(
+                ingested = await ingest(
                     folder,
                     case,
                     self._emit,
@@ -214,8 +214,8 @@ class Work:
                     again=order.again,
                     passed=gate.passed,
                 )
-            remember_readings(found.readings)
-            return 1 if found.failed else 0
+            remember_readings(ingested.readings)
+            return 1 if ingested.failed else 0
 
         return work()
 

@@ -53,7 +53,7 @@ def _of_union(parts: tuple[Any, ...]) -> Decoder:
     """Choose by what JSON tells apart: null, and among dataclasses the one that has the keys."""
     others = [part for part in parts if part is not type(None)]
     made = [decoder(part) for part in others]
-    if all(one is _as_it_is for one in made):
+    if all(read is _as_it_is for read in made):
         return _as_it_is
     if len(others) == 1:
         return lambda value: None if value is None else made[0](value)
@@ -62,7 +62,7 @@ def _of_union(parts: tuple[Any, ...]) -> Decoder:
     def decode(value: Any) -> Any:
         if value is None:
             return None
-        return next(one(value) for one, known in zip(made, keys, strict=True) if known.issuperset(value))
+        return next(read(value) for read, known in zip(made, keys, strict=True) if known.issuperset(value))
 
     return decode
 
@@ -70,11 +70,11 @@ def _of_union(parts: tuple[Any, ...]) -> Decoder:
 def _of_dataclass(kind: type[Any]) -> Decoder:
     hints = typing.get_type_hints(kind)
     decoders = {field.name: decoder(hints[field.name]) for field in dataclasses.fields(kind)}
-    changed = [(name, one) for name, one in decoders.items() if one is not _as_it_is]
+    changed = [(name, read) for name, read in decoders.items() if read is not _as_it_is]
     if not changed:
         return lambda value: kind(**value)
 
     def decode(value: dict[str, Any]) -> Any:
-        return kind(**value | {name: one(value[name]) for name, one in changed if name in value})
+        return kind(**value | {name: read(value[name]) for name, read in changed if name in value})
 
     return decode

@@ -41,7 +41,10 @@ from engine.worker.queries.registry import query
 @query(contract.DIRECTIVES)
 def directives(desk: Desk) -> list[PlanWords]:
     """List what plans are rewritten by, in words."""
-    return [PlanWords(one.name, one.name.replace("_", " ").capitalize(), one.purpose) for one in DIRECTIVES]
+    return [
+        PlanWords(directive.name, directive.name.replace("_", " ").capitalize(), directive.purpose)
+        for directive in DIRECTIVES
+    ]
 
 
 @query(contract.SETUP, lane="slow")
@@ -97,16 +100,16 @@ def last(desk: Desk, *, case: str, pipeline: str) -> LastBuild | None:
 @query(contract.PLAN, lane="slow")
 def plan(desk: Desk, *, case: str, pipeline: str, plan: int) -> PlanDetails:
     """Return one plan, of the build that goes on or of the last one. Raises UsageError."""
-    found = _plan(desk, case, pipeline, plan)
+    body = _plan(desk, case, pipeline, plan)
     return PlanDetails(
-        directive=found["directive"],
-        words=found["words"],
-        by_model=found["by_model"],
-        dropped=found["dropped"],
-        operators=tuple(tuple(step) for step in found["operators"]),
-        complaints=tuple(tuple(round) for round in found["complaints"]),
-        yaml=found["yaml"],
-        diff=found["diff"],
+        directive=body["directive"],
+        words=body["words"],
+        by_model=body["by_model"],
+        dropped=body["dropped"],
+        operators=tuple(tuple(step) for step in body["operators"]),
+        complaints=tuple(tuple(round) for round in body["complaints"]),
+        yaml=body["yaml"],
+        diff=body["diff"],
         ratings=tuple(
             PartRatings(
                 operators=tuple(part["operators"]),
@@ -130,18 +133,18 @@ def outputs(desk: Desk, *, case: str, pipeline: str, left: int, right: int, docu
         mine, theirs = (body["plans"].get(str(id)) for id in (left, right))
         if mine is None or theirs is None:
             continue
-        documents = tuple((one["id"], one["name"]) for one in body["documents"])
+        documents = tuple((sample["id"], sample["name"]) for sample in body["documents"])
         chosen = document if document in dict(documents) else next(iter(dict(documents)), "")
         nothing: dict[str, Any] = {"rows": [], "rejected": ""}
-        one, other = (side["documents"].get(chosen, nothing) for side in (mine, theirs))
+        first, second = (side["documents"].get(chosen, nothing) for side in (mine, theirs))
         return SideBySide(
             operators=tuple(part["operators"]),
             documents=documents,
             document=chosen,
-            left=tuple(one["rows"]),
-            right=tuple(other["rows"]),
-            left_reason=one["rejected"],
-            right_reason=other["rejected"],
+            left=tuple(first["rows"]),
+            right=tuple(second["rows"]),
+            left_reason=first["rejected"],
+            right_reason=second["rejected"],
         )
     return SideBySide((), (), "", (), (), "", "")
 
@@ -152,9 +155,9 @@ def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> Question:
 
     The same plan is not written twice. Raises UsageError.
     """
-    found = _plan(desk, case, pipeline, plan)
+    body = _plan(desk, case, pipeline, plan)
     files, folder = build_files(Path(case), Path(pipeline)), questions_folder(Path(case))
-    loaded = parse_pipeline(found["yaml"], directory=Path(files.out).parent)
+    loaded = parse_pipeline(body["yaml"], directory=Path(files.out).parent)
     text = as_file(loaded.plan, loaded, folder)
     for path in _names(folder, Path(pipeline).stem):
         if not path.exists() or path.read_text(encoding="utf-8") == text:
@@ -174,13 +177,13 @@ def _names(folder: Path, stem: str) -> Iterable[Path]:
 def _plan(desk: Desk, case: str, pipeline: str, id: int) -> dict[str, Any]:
     live = desk.build_of(pipeline)
     if live is not None:
-        found = live.plan(id)
+        entry = live.plan(id)
     else:
         body = read_report(build_files(Path(case), Path(pipeline))) or {"plans": []}
-        found = next((one for one in body["plans"] if one["id"] == id), None)
-    if found is None:
+        entry = next((item for item in body["plans"] if item["id"] == id), None)
+    if entry is None:
         raise UsageError(f"the build of {Path(pipeline).stem} knows no plan {id}", advice="Improve the question again.")
-    return found
+    return entry
 
 
 def _parts(desk: Desk, case: str, pipeline: str) -> list[dict[str, Any]]:

@@ -103,15 +103,15 @@ def _checked(verification: Verification) -> CareResult:
 
 def _telling(desk: Desk) -> Callable[[str, int, int], None]:
     """Return what tells of progress now and then, and stops a question that was given up."""
-    told_at, told = 0.0, ""
+    told_at, last = 0.0, ""
 
     def tell(what: str, done: int, total: int) -> None:
-        nonlocal told_at, told
+        nonlocal told_at, last
         if desk.is_given_up():
             raise CareStopped("it was given up")
         now = time.monotonic()
-        if now - told_at >= TELL_SECONDS or what != told:
-            told_at, told = now, what
+        if now - told_at >= TELL_SECONDS or what != last:
+            told_at, last = now, what
             desk.emit(CareProgress(desk.question, what, done, total))
 
     return tell

@@ -62,9 +62,9 @@ def matrix(
     """Count rows by document and by what a column names."""
     _check_most(most_values * most_documents, MOST_CELLS)
     opened = desk.reading(case)
-    found = count_by_document(result_view(opened, run), _held(only), column, most_values, most_documents)
+    counts = count_by_document(result_view(opened, run), _held(only), column, most_values, most_documents)
     files = file_names(opened.documents)
-    return NamedMatrix(found, tuple(files[document] for document in found.documents))
+    return NamedMatrix(counts, tuple(files[document] for document in counts.documents))
 
 
 def _held(only: Selection) -> Selection:

@@ -18,11 +18,11 @@ def checks(desk: Desk, *, again: bool = False) -> list[CheckedThing]:
 
     No model is loaded where the self-test passed before, unless `again` is set.
     """
-    found = all_checks(trying=False, again=again)
-    states: list[State] = ["ok" if check.ok else "note" if is_helpful(check) else "missing" for check in found]
+    results = all_checks(trying=False, again=again)
+    states: list[State] = ["ok" if check.ok else "note" if is_helpful(check) else "missing" for check in results]
     return [
         CheckedThing(check.name, state, check.detail, check.advice, *_mend(check))
-        for check, state in zip(found, states, strict=True)
+        for check, state in zip(results, states, strict=True)
     ]
 
 

@@ -96,18 +96,18 @@ def tags(desk: Desk, *, case: str) -> list[str]:
 def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
     """Return all about one document but its lines."""
     opened = desk.reading(case)
-    found = load_document(opened, DocumentId(document))
-    spans = [(p.lines.first, p.lines.last) if p.lines else (None, None) for p in found.pages]
+    loaded = load_document(opened, DocumentId(document))
+    spans = [(p.lines.first, p.lines.last) if p.lines else (None, None) for p in loaded.pages]
     pages = tuple(
-        PageFacts(p.width, p.height, p.source, p.reason, *span) for p, span in zip(found.pages, spans, strict=True)
+        PageFacts(p.width, p.height, p.source, p.reason, *span) for p, span in zip(loaded.pages, spans, strict=True)
     )
     return DocumentDetails(
         row=opened.listing.listed_document(document),
         paths=tuple(opened.documents.paths(document)),
         pages=pages,
-        outline=tuple((entry.level, entry.title, entry.page) for entry in found.outline),
-        metadata=dict(found.metadata),
-        warnings=found.warnings,
+        outline=tuple((entry.level, entry.title, entry.page) for entry in loaded.outline),
+        metadata=dict(loaded.metadata),
+        warnings=loaded.warnings,
     )
 
 

@@ -51,15 +51,15 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     path = Path(folder).expanduser()
     if not path.exists():
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
-    found = walk([path])
+    listing = walk([path])
     opened = desk.reading(case)
-    there = opened.documents.files_below(str(path.resolve()))
+    known_sizes = opened.documents.files_below(str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
     taken_out = opened.labels.removed_paths()
     known = removed = 0
-    for file in found.files:
+    for file in listing.files:
         size = file.stat().st_size
-        if there.get(str(file.resolve())) in (size, -1):
+        if known_sizes.get(str(file.resolve())) in (size, -1):
             known += 1
             removed += str(file.resolve()) in taken_out
             continue
@@ -74,12 +74,12 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     workers = min(USUAL_WORKERS, os.cpu_count() or 1)
     return IngestEstimate(
         folder=str(path),
-        files=len(found.files),
+        files=len(listing.files),
         known=known,
         removed=removed,
         bytes=sizes.total(),
         gone=gone_text(gone_files(opened.documents, path)),
-        hidden=found.hidden,
+        hidden=listing.hidden,
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,
         workers=workers,

@@ -14,12 +14,12 @@ from engine.worker.queries.registry import query
 def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
     """Sum up what became of the files and rows of a run."""
     opened = desk.reading(case)
-    found = opened.ledger.sums(run)
+    totals = opened.ledger.sums(run)
     return LedgerSums(
-        files=found.documents,
-        operators=found.operators,
-        adds_up=found.adds_up,
-        failed=found.failed,
+        files=totals.documents,
+        operators=totals.operators,
+        adds_up=totals.adds_up,
+        failed=totals.failed,
         rejected=count_turned_down(opened.ledger, run, "rejected"),
         notes=tuple(notes_of(opened.ledger.decisions(run))),
     )

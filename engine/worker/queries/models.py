@@ -90,15 +90,15 @@ def choose(desk: Desk, *, model: str) -> str:
 
 def _telling(desk: Desk, model: str) -> Callable[[InstallProgress], None]:
     """Return what tells of progress now and then, and stops a question that was given up."""
-    told_at, told = 0.0, ""
+    told_at, last = 0.0, ""
 
     def tell(step: InstallProgress) -> None:
         if desk.is_given_up():
             raise InstallStopped(f"installing {model} was given up", advice="Install it again to go on.")
-        nonlocal told_at, told
+        nonlocal told_at, last
         now, what = time.monotonic(), f"{step.stage} {step.note}"
-        if now - told_at >= TELL_SECONDS or told != what:
-            told_at, told = now, what
+        if now - told_at >= TELL_SECONDS or last != what:
+            told_at, last = now, what
             event = ModelProgress(desk.question, model, step.stage, step.done_bytes, step.total_bytes, step.note)
             desk.emit(event)
 

@@ -90,11 +90,11 @@ def rows(
     nodes = [_node(_network(view, choice, only), end) for end in ends]
     if not nodes:
         raise UsageError("no node is named", advice="Name one node, or the two ends of a link.")
-    there = [row for row in nodes[0].rows if all(row in set(node.rows) for node in nodes)]
+    row_ids = [row for row in nodes[0].rows if all(row in set(node.rows) for node in nodes)]
     numbers = {row.id: row.number for row in view.rows}
     files = file_names(opened.documents)
-    found = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in there[:MOST_ROWS])
-    return LinkedRows(found, len(there) - len(found))
+    linked = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in row_ids[:MOST_ROWS])
+    return LinkedRows(linked, len(row_ids) - len(linked))
 
 
 @query(contract.SAVE, lane="slow")
@@ -125,10 +125,10 @@ def _network(view: ResultView, choice: NetworkChoice, only: Selection) -> Networ
 
 
 def _node(network: Network, name: NodeName) -> Node:
-    found = next((node for node in network.nodes if name.is_name_of(node)), None)
-    if found is None:
+    match = next((node for node in network.nodes if name.is_name_of(node)), None)
+    if match is None:
         raise UsageError(f"the network has no {name.label!r} any more", advice="Show it anew.")
-    return found
+    return match
 
 
 def _linked_row(

@@ -51,27 +51,27 @@ def picture(
 @query(contract.LINES)
 def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None = None) -> PageText:
     """Return the lines of a page, with their boxes: where there are too many, those around the line `near`."""
-    found = load_document(desk.reading(case), DocumentId(document))
-    if not 1 <= page <= len(found.pages):
-        raise UsageError(f"{found.filename} has no page {page}", advice=f"Its pages: 1 to {len(found.pages)}.")
-    at = found.pages[page - 1]
-    there = found.lines[at.lines.first - 1 : at.lines.last] if at.lines else ()
-    total = len(there)
+    loaded = load_document(desk.reading(case), DocumentId(document))
+    if not 1 <= page <= len(loaded.pages):
+        raise UsageError(f"{loaded.filename} has no page {page}", advice=f"Its pages: 1 to {len(loaded.pages)}.")
+    at = loaded.pages[page - 1]
+    page_lines = loaded.lines[at.lines.first - 1 : at.lines.last] if at.lines else ()
+    total = len(page_lines)
     if total > MOST_LINES:
-        before = (near or there[0].number) - there[0].number - MOST_LINES // 2
+        before = (near or page_lines[0].number) - page_lines[0].number - MOST_LINES // 2
         start = min(max(before, 0), total - MOST_LINES)
-        there = there[start : start + MOST_LINES]
+        page_lines = page_lines[start : start + MOST_LINES]
     return PageText(
         document=document,
-        name=found.filename,
+        name=loaded.filename,
         page=page,
-        pages=len(found.pages),
+        pages=len(loaded.pages),
         width=at.width,
         height=at.height,
         source=at.source,
         total_lines=total,
         lines=tuple(
-            PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence, ln.hidden) for ln in there
+            PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence, ln.hidden) for ln in page_lines
         ),
     )
 

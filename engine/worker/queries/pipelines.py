@@ -75,7 +75,7 @@ def list_templates(desk: Desk) -> tuple[PipelineTemplate, ...]:
 @query("pipelines.operators", lane="slow")
 def operators(desk: Desk) -> list[OperatorType]:
     """List the operator types with their forms, those used most first."""
-    known = {one.kind: one.does for one in new_operators()}
+    known = {operator.kind: operator.does for operator in new_operators()}
     kinds = dict.fromkeys([*known, *REGISTRY])
     return [OperatorType(kind, known.get(kind, ""), form_of(kind)) for kind in kinds]
 

@@ -56,7 +56,7 @@ def add(  # noqa: PLR0913 - what an entry is
 @query(contract.REMOVE, lane="edit")
 def remove(desk: Desk, *, case: str, entry: int) -> list[QueueEntry]:
     """Take a run off the queue; what it has delivered stays in the case."""
-    return _saved(case, change_entry(load_queue(_path(case)), entry, lambda found: None))
+    return _saved(case, change_entry(load_queue(_path(case)), entry, lambda old: None))
 
 
 @query(contract.MOVE, lane="edit")
@@ -103,13 +103,13 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     from engine.results.pairs import pipeline_of  # noqa: PLC0415
 
     queue = load_queue(_path(case))
-    found = find_entry(queue, entry) if entry else None
+    queued = find_entry(queue, entry) if entry else None
     with desk.writing(case) as opened:
-        file = Path(found.pipeline) if found is not None else pipeline_of(opened, run)
+        file = Path(queued.pipeline) if queued is not None else pipeline_of(opened, run)
     if not file.is_file():
         raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
     write_clarified(file, operator, question, said, document)
-    again = replace(found, state="waiting", told="", run_id="") if found is not None else QueueEntry(0, str(file))
+    again = replace(queued, state="waiting", told="", run_id="") if queued is not None else QueueEntry(0, str(file))
     waiting = next((other for other in queue if replace(other, id=again.id) == again), None)
     if waiting is not None:
         return Clarified(queue, waiting.id)

@@ -81,12 +81,15 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
 def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     """Describe the table of a run."""
     opened = desk.reading(case)
-    resolved = {found.column: found.operator for found in resolved_columns(opened, run)}
-    told = {column: asked.name for asked in question_columns(opened.runs, run) for column in asked.columns}
+    resolved = {entry.column: entry.operator for entry in resolved_columns(opened, run)}
+    questions = {column: asked.name for asked in question_columns(opened.runs, run) for column in asked.columns}
     sample = list(opened.result_rows.read(run, limit=SAMPLED_ROWS))
     columns = tuple(
         ColumnInfo(
-            column, kind_of(row.values.get(column) for row in sample), resolved.get(column, ""), told.get(column, "")
+            column,
+            kind_of(row.values.get(column) for row in sample),
+            resolved.get(column, ""),
+            questions.get(column, ""),
         )
         for column in opened.result_rows.columns(run)
     )
@@ -167,15 +170,15 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
     columns = opened.result_rows.columns(run)
     if column not in columns:
         raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
-    found = next(opened.result_rows.read(run, numbers=opened.result_rows.numbers(run, [row])))
-    identity = found.identity(columns)
-    review = ReviewBook(opened.reviews.edits_of([identity])).review(identity, found.values)
+    stored = next(opened.result_rows.read(run, numbers=opened.result_rows.numbers(run, [row])))
+    identity = stored.identity(columns)
+    review = ReviewBook(opened.reviews.edits_of([identity])).review(identity, stored.values)
     said = review.cells.get(column, CellReview())
-    original = found.values.get(column)
+    original = stored.values.get(column)
     return CellDetails(
         row=row,
         column=column,
-        value=review.values(found.values).get(column),
+        value=review.values(stored.values).get(column),
         original=original,
         verdict=said.verdict or review.whole.verdict,
         note=said.note or review.whole.note,
@@ -187,16 +190,16 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
 
 def kind_of(values: Iterable[Any]) -> Kind:
     """Say what a column holds, judged by some of its values."""
-    there = [value for value in values if not is_empty(value)]
-    if there and all(isinstance(value, bool) for value in there):
+    filled = [value for value in values if not is_empty(value)]
+    if filled and all(isinstance(value, bool) for value in filled):
         return "flag"
-    if any(map(is_typed, there)):
+    if any(map(is_typed, filled)):
         return "text"
-    if there and all(isinstance(value, list | dict) for value in there):
+    if filled and all(isinstance(value, list | dict) for value in filled):
         return "list"
-    if there and all(number_of(value) is not None for value in there):
+    if filled and all(number_of(value) is not None for value in filled):
         return "number"
-    return "date" if there and all(date_of(value) is not None for value in there) else "text"
+    return "date" if filled and all(date_of(value) is not None for value in filled) else "text"
 
 
 def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, new: frozenset[str]) -> ShownRow:
@@ -219,11 +222,11 @@ def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, n
 
 
 def _places(case: Case, records: Iterable[EvidenceRecord], value: Any, column: str) -> Iterable[CellPlace]:
-    found = list(records)
-    ids = {record.document_id for record in found if record.document_id is not None}
+    evidence = list(records)
+    ids = {record.document_id for record in evidence if record.document_id is not None}
     documents: dict[str, Document] = {id: load_document(case, DocumentId(id)) for id in ids}
     files = {id: document.filename for id, document in documents.items()}
-    for record in found:
+    for record in evidence:
         cited = citation_of(case.documents, record, files)
         yield CellPlace(
             inside=record.path if record.path != column else "",

@@ -58,23 +58,23 @@ def judge(
 ) -> int:
     """Accept or reject rows, or their cells in one column, or take that back; return how many."""
     with desk.writing(case) as opened:
-        found = _rows(opened, run, rows, column)
-        _save(opened, run, [_edit(opened, run, row, column, kind) for row in found])
-    return len(found)
+        chosen = _rows(opened, run, rows, column)
+        _save(opened, run, [_edit(opened, run, row, column, kind) for row in chosen])
+    return len(chosen)
 
 
 @query(contract.CORRECT, lane="edit")
 def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str) -> str:
     """Put what a person typed in place of a value, or take the correction back if it is the model's; return it."""
     with desk.writing(case) as opened:
-        (found,) = _rows(opened, run, (row,), column)
+        (stored,) = _rows(opened, run, (row,), column)
         if not column:
             raise UsageError("a correction is of one cell", advice="Name the column.")
-        original = found.values.get(column)
+        original = stored.values.get(column)
         value = original if text.strip() == shown(original) else typed(text, original)
-        identity = found.identity(opened.result_rows.columns(run))
-        held = ReviewBook(opened.reviews.edits_of([identity])).review(identity, found.values)
-        if value == held.values(found.values).get(column):
+        identity = stored.identity(opened.result_rows.columns(run))
+        held = ReviewBook(opened.reviews.edits_of([identity])).review(identity, stored.values)
+        if value == held.values(stored.values).get(column):
             return shown(value)
         kind: EditKind = "clear" if value == original else "correct"
         _save(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
@@ -87,8 +87,8 @@ def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = 
     if len(text) > MOST_NOTE_CHARACTERS:
         raise UsageError(f"a note has at most {MOST_NOTE_CHARACTERS} characters", advice="Write less.")
     with desk.writing(case) as opened:
-        (found,) = _rows(opened, run, (row,), column)
-        edit = _edit(opened, run, found, column, "note", text.strip())
+        (stored,) = _rows(opened, run, (row,), column)
+        edit = _edit(opened, run, stored, column, "note", text.strip())
         _save(opened, run, [edit])
     return text.strip()
 

@@ -54,18 +54,18 @@ def within(desk: Desk, *, case: str, document: str, words: str) -> list[tuple[in
     wanted = words.casefold().strip()
     if not wanted:
         raise UsageError("search.within: there are no words", advice="Write what to look for.")
-    found = load_document(desk.reading(case), DocumentId(document))
-    return [(line.page, line.number) for line in found.lines if wanted in line.text.casefold()]
+    loaded = load_document(desk.reading(case), DocumentId(document))
+    return [(line.page, line.number) for line in loaded.lines if wanted in line.text.casefold()]
 
 
 def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
     """Split a snippet at its hits (storage.search.HIT_START, HIT_END)."""
-    found: list[tuple[str, bool]] = []
+    parts: list[tuple[str, bool]] = []
     for index, part in enumerate(snippet.split(HIT_START)):
         hit, end, rest = part.partition(HIT_END)
         is_hit = bool(index and end)
-        found += [(hit, True), (rest, False)] if is_hit else [(part, False)]
-    return tuple((text, is_hit) for text, is_hit in found if text)
+        parts += [(hit, True), (rest, False)] if is_hit else [(part, False)]
+    return tuple((text, is_hit) for text, is_hit in parts if text)
 
 
 @query(contract.TERMS, lane="slow")

@@ -33,6 +33,6 @@ def machine(desk: Desk) -> Machine:
 
 def ocr_models() -> tuple[str, ...]:
     """Name the recognition models that came with the OCR library, without loading it."""
-    found = importlib.util.find_spec("rapidocr")
-    places = found.submodule_search_locations if found else None
+    spec = importlib.util.find_spec("rapidocr")
+    places = spec.submodule_search_locations if spec else None
     return tuple(sorted(file.stem for place in places or () for file in Path(place, "models").glob("*_rec_*.onnx")))

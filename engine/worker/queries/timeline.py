@@ -108,9 +108,9 @@ def _held(only: Selection) -> Selection:
 
 def _place(records: Sequence[EvidenceRecord], path: str, documents: Sequence[str], files: Mapping[str, str]) -> str:
     """Name the place of a date: that of its path, else the first of its cell, else the file of the row."""
-    there = [record for record in records if record.document_id is not None]
-    found = next((record for record in there if record.path == path), there[0] if there else None)
-    if found is None or found.document_id is None:
+    located = [record for record in records if record.document_id is not None]
+    chosen = next((record for record in located if record.path == path), located[0] if located else None)
+    if chosen is None or chosen.document_id is None:
         return files[documents[0]] if documents else ""
-    page = f", page {found.page}" if found.page is not None else ""
-    return f"{files[found.document_id]}{page}"
+    page = f", page {chosen.page}" if chosen.page is not None else ""
+    return f"{files[chosen.document_id]}{page}"
