@@ -80,8 +80,8 @@ def _is_up(name: str) -> bool:
     """Ask the kernel, by a socket within the machine: a process that is fenced can make no other."""
     import fcntl  # noqa: PLC0415 - does not exist on Windows, where there are no namespaces either
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
-        answer = fcntl.ioctl(door, _GET_FLAGS, struct.pack("256s", name.encode()[:15]))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        answer = fcntl.ioctl(probe, _GET_FLAGS, struct.pack("256s", name.encode()[:15]))
     return bool(int.from_bytes(answer[16:18], sys.byteorder) & _UP)
 
 
@@ -90,9 +90,9 @@ def _reach(interfaces: Check) -> Check:
     if not interfaces.ok:
         return Check("No way out", False, f"not tried, for {interfaces.detail}")
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
-            door.settimeout(2.0)
-            door.connect(NOBODY)
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.settimeout(2.0)
+            probe.connect(NOBODY)
     except OSError as error:
         return Check("No way out", True, f"a connection to {NOBODY[0]} was refused by the system: {error.strerror}")
     return Check("No way out", False, f"a connection to {NOBODY[0]} was let through")
