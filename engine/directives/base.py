@@ -204,8 +204,9 @@ class Directive(ABC, Generic[P]):
         if wrong := list(out_of_range(params.to_json(), self.params_schema(site))):
             return wrong
         proposed = self.prompts(site, params)
-        problems = [line for prompt in proposed for line in complaints(prompt)]
-        if (user := self.definitions(site)) and proposed:
+        user = self.definitions(site)
+        problems = [line for prompt in proposed for line in complaints(prompt, user.text if user else "")]
+        if user and proposed:
             problems += lost_definitions(user, [prompt.text for prompt in proposed])
         return [*problems, *self.complaints(site, params)]
 

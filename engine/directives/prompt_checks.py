@@ -42,14 +42,15 @@ class ProposedPrompt:
     partial: bool = False
 
 
-def complaints(prompt: ProposedPrompt) -> Iterator[str]:
-    """Say what is wrong with one prompt."""
+def complaints(prompt: ProposedPrompt, user_text: str = "") -> Iterator[str]:
+    """Say what is wrong with one prompt. What the user wrote (`user_text`) may be as short as they like."""
     try:
         template = Template.parse(prompt.text, variables=prompt.variables)
     except PipelineError as error:
         yield f"{prompt.name}: {error}. {_written_right(prompt) or error.advice}".strip()
         return
-    if sum(letter.isalpha() for letter in static_text(template)) < LEAST_LETTERS:
+    is_short = sum(letter.isalpha() for letter in static_text(template)) < LEAST_LETTERS
+    if is_short and prompt.text != user_text:
         yield f"{prompt.name} asks nothing: say in words what is to be done."
     named = frozenset().union(*(template.mentions(variable) for variable in prompt.variables))
     for name in sorted(named - prompt.fields) if prompt.fields is not None else ():

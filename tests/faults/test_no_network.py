@@ -66,8 +66,7 @@ CONNECTIONS = {
 """Every module that may open a connection, and when."""
 
 SUBPROCESSES = {
-    "engine/cli/bench.py": "pytest on tests/bench, on the user's command `bench` and never during a run",
-    "engine/cli/evaluate.py": "the program of a checkout that scores a task, on the user's command `eval`",
+    "engine/cli/interrupting.py": "programs of a checkout, on the user's commands `bench` and `eval`, not during a run",
     "engine/cli/desktop.py": "the window, which speaks with its worker through pipes",
     "engine/worker/isolated_check.py": "the self-test of the window: a child in a network namespace without interfaces",
     "engine/code/attempt.py": "a child for code of a pipeline that asks for a socket, and runs no code",

@@ -8,7 +8,7 @@ import pytest
 from directive_cases import FACTS, rewritten_cases
 from real_model import open_real_model, real_model
 
-from engine.directives.base import Match
+from engine.directives.base import Site
 from engine.directives.registry import directive
 from engine.optimizer.instantiate import GenerationAgent
 from models.protocol import Reply, Request
@@ -34,19 +34,19 @@ class Counting:
 @pytest.mark.parametrize("name", ["deterministic_compression", "top_k_chunks"])
 def test_what_a_small_model_proposes_can_be_applied(name: str) -> None:
     one, case = directive(name), CASES[name]
-    match = one.matches(case.before, case.place, FACTS)
-    assert isinstance(match, Match)
+    site = one.matches(case.before, case.place, FACTS)
+    assert isinstance(site, Site)
 
     async def propose():
         model = Counting(open_real_model(path, 4096))
         try:
-            proposal = await GenerationAgent(model).propose(one, match, case.before, FACTS, examples=[{"text": RECORD}])
+            proposal = await GenerationAgent(model).propose(one, site, examples=[{"text": RECORD}])
         finally:
             await model._backend.close()
         return proposal, model.asked
 
     path = real_model()
     proposal, asked = asyncio.run(propose())
-    assert one.check_params(match, case.before, proposal.params, FACTS) == []
+    assert one.check_params(site, proposal.params) == []
     assert asked == len(proposal.complaints) + proposal.by_model
     assert asked in (1, 2)

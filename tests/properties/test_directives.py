@@ -125,14 +125,14 @@ def test_every_directive_at_every_place(plan, facts) -> None:
     assert wrong(plan) == []
     for place in places(plan):
         for one in DIRECTIVES:
-            match = one.matches(plan, place, facts)
-            if isinstance(match, Blocked):
-                assert match.reason
+            site = one.matches(plan, place, facts)
+            if isinstance(site, Blocked):
+                assert site.reason
                 continue
-            params = one.default_params(match, plan, facts)
+            params = one.default_params(site)
             assert one.read_params(params.to_json()) == params
-            assert one.check_params(match, plan, params, facts) == [], one.name
-            check_rewritten(plan, one.apply(plan, match, params))
+            assert one.check_params(site, params) == [], one.name
+            check_rewritten(plan, one.apply(site, params))
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -141,13 +141,13 @@ def test_directives_one_after_another(plan, facts, data) -> None:
     before = plan
     for _ in range(3):
         found = [
-            (one, match)
+            (one, site)
             for place in places(plan)
             for one in DIRECTIVES
-            if not isinstance(match := one.matches(plan, Place(place.step, place.index), facts), Blocked)
+            if not isinstance(site := one.matches(plan, Place(place.step, place.index), facts), Blocked)
         ]
         if not found:
             return
-        one, match = data.draw(st.sampled_from(found))
-        plan = one.apply(plan, match, one.default_params(match, plan, facts))
+        one, site = data.draw(st.sampled_from(found))
+        plan = one.apply(site, one.default_params(site))
         check_rewritten(before, plan)

@@ -34,12 +34,12 @@ async def test_a_model_s_own_text_is_told_from_a_template_s():
     mine = {"prompt": f"{one.params['prompt']} Be exact."}
     own = await attempt(one, ScriptedBackend(lambda request: mine))
     assert (own.texts, own.own_texts) == (1, 1)
-    template = directive(one.directive).default_params(match_of(one), one.before, FACTS).prompt
+    template = directive(one.directive).default_params(site_of(one)).prompt
     kept = await attempt(one, ScriptedBackend(lambda request: {"prompt": template}))
     assert (kept.texts, kept.own_texts) == (1, 0)
 
 
-def match_of(case):
+def site_of(case):
     return directive(case.directive).matches(case.before, case.place, FACTS)
 
 

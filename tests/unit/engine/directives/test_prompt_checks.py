@@ -55,3 +55,9 @@ def test_terms_in_quotation_marks_are_definitions():
     assert lost_definitions(user, ["a sustained finding"]) == [
         'The prompts must keep the user\'s term "the board" and what it means.'
     ]
+
+
+def test_the_user_s_own_words_may_be_few():
+    prompt = ProposedPrompt(name="part_prompt", text="{{ input.text }} Who?", fields=frozenset({"text"}))
+    assert list(complaints(prompt)) == ["part_prompt asks nothing: say in words what is to be done."]
+    assert list(complaints(prompt, "{{ input.text }} Who?")) == []
