@@ -205,7 +205,7 @@ class Directive(ABC, Generic[P]):
             return wrong
         proposed = self.prompts(site, params)
         user = self.definitions(site)
-        problems = [line for prompt in proposed for line in complaints(prompt, user.text if user else "")]
+        problems = [line for prompt in proposed for line in complaints(prompt, user)]
         if user and proposed:
             problems += lost_definitions(user, [prompt.text for prompt in proposed])
         return [*problems, *self.complaints(site, params)]

@@ -42,15 +42,14 @@ class ProposedPrompt:
     partial: bool = False
 
 
-def complaints(prompt: ProposedPrompt, user_text: str = "") -> Iterator[str]:
-    """Say what is wrong with one prompt. What the user wrote (`user_text`) may be as short as they like."""
+def complaints(prompt: ProposedPrompt, user: Template | None = None) -> Iterator[str]:
+    """Say what is wrong with one prompt. It may be as short as the user's own."""
     try:
         template = Template.parse(prompt.text, variables=prompt.variables)
     except PipelineError as error:
         yield f"{prompt.name}: {error}. {_written_right(prompt) or error.advice}".strip()
         return
-    is_short = sum(letter.isalpha() for letter in static_text(template)) < LEAST_LETTERS
-    if is_short and prompt.text != user_text:
+    if _letters(template) < min(LEAST_LETTERS, _letters(user) if user else LEAST_LETTERS):
         yield f"{prompt.name} asks nothing: say in words what is to be done."
     named = frozenset().union(*(template.mentions(variable) for variable in prompt.variables))
     for name in sorted(named - prompt.fields) if prompt.fields is not None else ():
@@ -66,6 +65,10 @@ def complaints(prompt: ProposedPrompt, user_text: str = "") -> Iterator[str]:
         yield f"{prompt.name} must use {prompt.uses!r}, or it is the same for all."
     if prompt.partial and not _PART_WORDS.search(static_text(template)):
         yield f"{prompt.name} shows only a part of a document and must say so."
+
+
+def _letters(template: Template) -> int:
+    return sum(letter.isalpha() for letter in static_text(template))
 
 
 def definitions_of(template: Template) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ def test_terms_in_quotation_marks_are_definitions():
     ]
 
 
-def test_the_user_s_own_words_may_be_few():
-    prompt = ProposedPrompt(name="part_prompt", text="{{ input.text }} Who?", fields=frozenset({"text"}))
-    assert list(complaints(prompt)) == ["part_prompt asks nothing: say in words what is to be done."]
-    assert list(complaints(prompt, "{{ input.text }} Who?")) == []
+def test_a_prompt_may_be_as_short_as_the_user_s_own():
+    prompt = ProposedPrompt(name="part_prompt", text="{{ input.gist }} Who?", fields=frozenset({"gist"}))
+    said = ["part_prompt asks nothing: say in words what is to be done."]
+    assert list(complaints(prompt)) == said
+    assert list(complaints(prompt, Template("{{ input.text }} Whom?"))) == said
+    assert list(complaints(prompt, Template("{{ input.text }} Who?"))) == []
