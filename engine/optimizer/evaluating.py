@@ -84,6 +84,16 @@ def identifiers(rows: Sequence[Row]) -> frozenset[str]:
     return frozenset(name for name, said in texts.items() if len(said) > 1 and all_identifiers(said))
 
 
+def typical_tokens(rows: Sequence[Row]) -> dict[str, int]:
+    """Return the mean length in tokens of each field's texts."""
+    lengths: dict[str, list[int]] = {}
+    for row in rows:
+        for name, value in row.values.items():
+            if isinstance(value, str):
+                lengths.setdefault(name, []).append(len(value))
+    return {name: sum(all) // len(all) // CHARACTERS_PER_TOKEN for name, all in lengths.items()}
+
+
 def all_identifiers(values: Iterable[str]) -> bool:
     """Say whether every value is an identifier."""
     return all(IDENTIFIER.fullmatch(value.strip()) for value in values)
@@ -256,17 +266,11 @@ class Evaluation:
         self, rows: Sequence[Row], output: PlanOutput | None = None, matches: Sequence[Mapping[str, Any]] = ()
     ) -> Facts:
         """Add to the facts the typical length of each field of rows, and how answers look that were made of them."""
-        lengths: dict[str, list[int]] = {}
-        for row in rows:
-            for name, value in row.values.items():
-                if isinstance(value, str):
-                    lengths.setdefault(name, []).append(len(value))
-        tokens = {name: sum(all) // len(all) // CHARACTERS_PER_TOKEN for name, all in lengths.items()}
         facts = self.facts
         return Facts(
             context_tokens=facts.context_tokens,
             models=facts.models,
-            field_tokens=tokens,
+            field_tokens=typical_tokens(rows),
             source_fields=facts.source_fields,
             answers=seen_answers(output),
             repeats=seen_repeats(output),

@@ -32,12 +32,11 @@ from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
 from engine.language.checks import check
 from engine.loader import Loaded
-from engine.optimizer.evaluating import identifiers, seen_answers, seen_repeats
+from engine.optimizer.evaluating import identifiers, seen_answers, seen_repeats, typical_tokens
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.plan.plan import Plan
 from engine.rows import Row, RowId
 from engine.worker.jobs import load_with_inputs
-from models.protocol import CHARACTERS_PER_TOKEN
 
 CONTEXT_TOKENS = 32_768
 """Of the default model, where memory allows."""
@@ -123,19 +122,15 @@ def _facts(case_path: Path, plan: Plan, task: Task) -> Facts:
             cells = tuple(OutputCell(field=name, value=value) for name, value in values.items() if name not in known)
             seen.append(OutputRow(id=RowId(row_id), cells=cells, sources=tuple(id for id in inputs if id in lineage)))
     output = PlanOutput(plan=plan, inputs=inputs, rows=tuple(seen))
-    lengths: dict[str, list[int]] = {}
-    for values in inputs.values():
-        for name, value in values.items():
-            if isinstance(value, str):
-                lengths.setdefault(name, []).append(len(value))
+    typed = [Row(RowId(row.id), row.values) for row in rows]
     return Facts(
         context_tokens=CONTEXT_TOKENS,
         models=("qwen2.5-coder-0.5b",),
-        field_tokens={name: sum(all) // len(all) // CHARACTERS_PER_TOKEN for name, all in lengths.items()},
+        field_tokens=typical_tokens(typed),
         source_fields={task.dataset: tuple(sorted(known))},
         answers=seen_answers(output),
         repeats=seen_repeats(output),
-        identifiers=identifiers([Row(RowId(row.id), row.values) for row in rows]),
+        identifiers=identifiers(typed),
     )
 
 
