@@ -64,10 +64,10 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     if marker and (not before or before.endswith("=")):
         name = before.removesuffix("=")
         return plan.with_dataset(chosen_of_case(_dataset(plan, name, given), wanted))
-    name, _, path = given.rpartition("=")
-    if name not in {d.name for d in plan.datasets} and (
-        not name or (directory / Path(given).expanduser()).exists()  # a path may hold the sign =
-    ):
+    names = [d.name for d in plan.datasets if given.startswith(f"{d.name}=")]
+    name = max(names, key=len, default=given.partition("=")[0] if "=" in given else "")
+    path = given.removeprefix(f"{name}=")
+    if not names and (directory / Path(given).expanduser()).exists():  # a path may hold the sign =
         name, path = "", given
     old = _dataset(plan, name, given)
     location = directory / Path(path).expanduser()

@@ -142,3 +142,10 @@ def test_marks_choose_documents_of_a_case_only() -> None:
     assert not Dataset("c", "case", glob=("*.pdf",)).is_selection
     with pytest.raises(PipelineError, match="has no starred"):
         Dataset("f", "folder", "in", starred=True)
+
+
+def test_a_folder_with_an_equals_sign_can_be_named_with_its_dataset(tmp_path: Path) -> None:
+    folder = tmp_path / "r's=x"
+    folder.mkdir()
+    for given in ("data=r's=x", f"data={folder}", "r's=x"):
+        assert override_input(plan(), given, directory=tmp_path).dataset("data").path == str(folder.resolve())
