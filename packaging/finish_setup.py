@@ -107,7 +107,7 @@ class Runtime:
             print(f"  llama-cpp-python ({plan.label}): the wheel built earlier is used", flush=True)
             return None
         print(
-            f"  building llama-cpp-python {self.version} ({plan.label}; {plan.compiler}), about 4 minutes", flush=True
+            f"  building llama-cpp-python {self.version} ({plan.label}; {plan.compiler}), about 3 minutes", flush=True
         )
         thread = Background(plan, self.folder(plan))
         thread.start()

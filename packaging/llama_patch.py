@@ -57,6 +57,7 @@ class Replacement:
         return f"{before}{self.begin}{part.replace(self.old, self.new)}{end}{after}"
 
 
+BUILD = "CMakeLists.txt"
 OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
 MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
@@ -111,7 +112,18 @@ FEWER_THAN_EIGHT_ROWS = (
 """Q6_K: llama.cpp multiplies eight rows and more in tiles, fewer one by one; both add up a block of 256 in whole
 numbers and round then. (The last change: the tiles of AVX-512 multiply and add in one step, as those of AVX2 do.)"""
 
+NO_PROGRAMS = Replacement(
+    BUILD,
+    begin="    # Enable building of the common library\n",
+    end="    # Disable building curl support\n",
+    old="set(LLAMA_BUILD_COMMON ON ",
+    new="set(LLAMA_BUILD_COMMON OFF ",
+)
+"""What llama.cpp's own programs share (chat parsers, a web server) is half of the build; no library of the wheel needs
+it."""
+
 CHANGES: tuple[Insertion | Replacement, ...] = (
+    NO_PROGRAMS,
     ONE_ROW,
     *FEWER_THAN_EIGHT_ROWS,
     Insertion(

@@ -6,6 +6,7 @@
 #   requirements-package.lock  the tool that packages are made with
 #   requirements-llama.lock  llama-cpp-python: source only, built on this machine by llama_build.py
 #   requirements-build.lock  the tools that build it
+#   requirements-uv.lock     uv, with which setup.sh installs them
 #
 # Run it after changing a dependency in pyproject.toml: `bash packaging/lock.sh` (add --upgrade for new versions).
 # Nothing of this machine's pip configuration may decide the result: find-links and extra indexes are ignored.
@@ -41,6 +42,8 @@ compile ../pyproject.toml --constraint requirements.lock --excludes "$work/exclu
 compile "$work/package.in" -o requirements-package.lock "$@"
 compile "$work/llama.in" --no-deps -o requirements-llama.lock "$@"
 compile "$work/build.in" -o requirements-build.lock "$@"
+echo 'uv>=0.9' > "$work/uv.in"
+compile "$work/uv.in" -o requirements-uv.lock "$@"
 
 # The comments name this run's temporary folder; keep the file's name only.
 sed -i.old "s#-r $work/##" requirements*.lock && rm -f requirements*.lock.old
