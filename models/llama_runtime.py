@@ -22,7 +22,8 @@ import llama_cpp as lc
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelCrashed, NotEnoughMemory, WeightsCorrupt
+from models.environment import one_of
+from models.errors import ModelCrashed, ModelError, NotEnoughMemory, WeightsCorrupt
 from models.gguf import recurrent
 
 
@@ -39,6 +40,12 @@ class RuntimeSettings:
     threads: int
     batch_tokens: int = 512
     gpu_layers: int = 0
+
+
+PROCESSOR = "REDWELL_PROCESSOR"
+"""Names the library for a kind of processor to load, in place of the best one."""
+
+_VARIANT = "libggml-cpu-"
 
 
 @lc.llama_log_callback  # type: ignore[untyped-decorator]
@@ -64,14 +71,39 @@ def _begin() -> None:
     """Begin with llama.cpp, once in a process.
 
     A runtime built for every processor has a library for each kind of them (packaging/package.py): ggml scores those
-    that can run here and takes the best. One that was built for this processor has nothing to load.
+    that can run here and takes the best, or REDWELL_PROCESSOR names one. One that was built for this processor has
+    nothing to load. Raises ModelError for a kind that is not there or cannot run here.
     """
     lc.llama_log_set(_discard_log, ctypes.c_void_p(0))
-    folder = Path(lc.__file__).parent / "lib"
-    if any(folder.glob("libggml-cpu-*.so")):
-        # Through the library that is loaded: it finds the ggml that it uses, and not another copy.
-        lc.llama_cpp._lib.ggml_backend_load_all_from_path(str(folder).encode())
+    library = lc.llama_cpp._lib  # the one that is loaded finds the ggml that it uses, and not another copy
+    if variants := processor_variants():
+        chosen = one_of(PROCESSOR, sorted(variants))
+        if chosen is None:
+            library.ggml_backend_load_all_from_path(str(_library_folder()).encode())
+        else:
+            load = library.ggml_backend_load
+            load.restype = ctypes.c_void_p
+            if not load(str(variants[chosen]).encode()):
+                raise ModelError(
+                    f"this processor cannot run llama.cpp's library for {chosen}",
+                    advice=f"Unset {PROCESSOR}: the best one is chosen then.",
+                )
     lc.llama_backend_init()
+
+
+def processor_variants() -> dict[str, Path]:
+    """Return llama.cpp's library for each kind of processor, by its name; none where it was built for one alone."""
+    return {path.stem.removeprefix(_VARIANT): path for path in _library_folder().glob(f"{_VARIANT}*.so")}
+
+
+def processor_variant() -> str:
+    """Return the kind of processor that llama.cpp's library was loaded for, "" where it was built for one alone."""
+    _begin()
+    return next((Path(path).stem.removeprefix(_VARIANT) for path in _loaded(_VARIANT)), "")
+
+
+def _library_folder() -> Path:
+    return Path(lc.__file__).parent / "lib"
 
 
 def _loaded(*names: str) -> set[str]:

@@ -97,6 +97,8 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
         detail = "a question was answered" + (
             ", and the same among others" if same else ", not quite the same among others"
         )
+        if kind := report.get("processor"):
+            detail += f" (llama.cpp for {kind})"
         return SelfTest(True, detail, seconds, reproducible=same)
     reason = (complaint.strip().splitlines() or [f"exit code {code}"])[-1]
     return SelfTest(False, reason, seconds)
@@ -104,6 +106,7 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
 
 async def _ask_once(model: Path) -> dict[str, object]:
     # Imported here: the parent must not load the runtime that may crash.
+    from models.llama_runtime import processor_variant  # noqa: PLC0415
     from models.opening import open_here  # noqa: PLC0415
     from models.protocol import (  # noqa: PLC0415
         ModelSpec,  # noqa: PLC0415
@@ -127,7 +130,8 @@ async def _ask_once(model: Path) -> dict[str, object]:
     finally:
         await backend.close()
     same = (alone.text, alone.probabilities) == (again.text, again.probabilities)
-    return {"prompt_tokens": alone.prompt_tokens, "text": alone.text, "reproducible": same}
+    kind = processor_variant()
+    return {"prompt_tokens": alone.prompt_tokens, "text": alone.text, "reproducible": same, "processor": kind}
 
 
 def main(arguments: list[str]) -> int:

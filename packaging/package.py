@@ -1,6 +1,8 @@
 """Build the .deb: Redwell with its own Python and libraries, for a machine without compiler, network or Python.
 
-    make package        # dist/redwell_VERSION_amd64.deb, its SBOM and the hash; APPIMAGE_RUNTIME=FILE: an AppImage, too
+    make package                # dist/redwell_VERSION_amd64.deb, its SBOM and the hash
+    make package WITH_MODELS=1  # and dist/redwell-models_VERSION_all.deb: the default models of this machine's cache
+    APPIMAGE_RUNTIME=FILE APPIMAGE_RUNTIME_SHA256=HASH make package   # and an AppImage, with the models if those are
 
 Run by the environment of `make setup` on Debian 12. It fetches Debian's Python and the locked wheels, and takes the
 libraries that Qt and the runtimes need from this machine. The same inputs give the same bytes: all files have the time
@@ -37,12 +39,17 @@ from packing import (
 )
 
 from engine.text.dates import LANGUAGES
-from models.cache_place import cache_folder
+from models.cache_place import cache_folder, models_folder
+from models.catalog import default_entry
+from models.errors import ModelError
+from models.install import check
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 LINUX = HERE / "linux"
 PREFIX = Path("opt/redwell")
+MODELS = PREFIX / "share" / "redwell-models"
+"""Where models.bundled looks for the models that a package brings."""
 PYTHON_PACKAGES = ("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib")
 DATA_PACKAGES = ("fonts-dejavu-core", "fontconfig-config", "xkb-data")
 SYSTEM_LIBRARIES = re.compile(
@@ -123,12 +130,13 @@ def main() -> int:
     """Build into --out; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--with-models", action="store_true", help="pack the default models of this machine as well")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="redwell-package-") as scratch:
         try:
-            built = build(Path(scratch), given.out.absolute())
-        except (PackageFailed, BuildFailed, subprocess.CalledProcessError) as error:
+            built = build(Path(scratch), given.out.absolute(), with_models=given.with_models)
+        except (PackageFailed, BuildFailed, ModelError, subprocess.CalledProcessError) as error:
             print(f"package.py: {error}", file=sys.stderr)
             return 3
     for path in built:
@@ -136,9 +144,12 @@ def main() -> int:
     return 0
 
 
-def build(scratch: Path, out: Path) -> list[Path]:
-    """Make the tree, the SBOM and the packages; return their paths."""
+def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
+    """Make the tree, the SBOM and the packages; return their paths. Raises ModelError for a model that is not here."""
     checked_runtime()  # before the long work, not behind it
+    models = scratch / "models"
+    if with_models:
+        take_models(models)
     tree = scratch / "tree"
     home = tree / PREFIX
     packages = home / "lib" / "python3.11" / "dist-packages"
@@ -156,7 +167,24 @@ def build(scratch: Path, out: Path) -> list[Path]:
     sbom = out / f"redwell-{version()}.cdx.json"
     sbom.write_text(json.dumps(bill_of_materials(packages, systems), indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(sbom, home / "share" / "sbom.cdx.json")
-    return write_packages(scratch, tree, out)
+    return write_packages(scratch, tree, models, out)
+
+
+def take_models(models: Path) -> None:
+    """Copy the default models of this machine, each compared with its pinned hash. Raises ModelError."""
+    defaults = [default_entry(kind) for kind in ("language", "embedding")]
+    for entry in defaults:
+        check(entry.id)
+        for file in entry.files:
+            source, target = (models_folder() / file.path).resolve(), models / MODELS / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    document = models / "usr/share/doc/redwell-models/copyright"
+    document.parent.mkdir(parents=True)
+    lines = [
+        f"{entry.title}: by {entry.made_by}, {entry.licence}; packaged by {entry.packaged_by}" for entry in defaults
+    ]
+    document.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 # -- the tree ------------------------------------------------------------------------------------------------------
@@ -335,34 +363,41 @@ def check_tree(home: Path) -> None:
 # -- the package ---------------------------------------------------------------------------------------------------
 
 
-def write_packages(scratch: Path, tree: Path, out: Path) -> list[Path]:
-    """Write the .deb, an AppImage where its runtime is given, and the SHA-256 of each; return them."""
+def write_packages(scratch: Path, tree: Path, models: Path, out: Path) -> list[Path]:
+    """Write the .deb, that of the models if they were taken, an AppImage where its runtime is given, and the SHA-256.
+
+    Return the packages.
+    """
     time = int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
     built = []
     if runtime := checked_runtime():
         print("the AppImage", flush=True)
         appdir, image = scratch / "AppDir", scratch / "image.squashfs"
-        make_appdir(tree, appdir)
+        make_appdir(tree, appdir, models)
         pack_squashfs(appdir, image, time)
         built.append(out / f"Redwell-{version()}-x86_64.AppImage")
         pack_appimage(runtime, image, built[0])
     print("the .deb", flush=True)
-    write_control(tree)
+    write_control(tree, "control")
+    for script in ("postinst", "postrm"):
+        install(LINUX / script, tree / "DEBIAN" / script, 0o755)
     built.append(out / f"redwell_{version()}_amd64.deb")
     pack_deb(tree, built[-1], time)
+    if models.exists():
+        print("the .deb of the models", flush=True)
+        write_control(models, "control-models")
+        built.append(out / f"redwell-models_{version()}_all.deb")
+        pack_deb(models, built[-1], time, compression="none")  # weights do not get smaller
     lines = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(built)]
     (out / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     return built
 
 
-def write_control(tree: Path) -> None:
-    """Write what dpkg reads of the package."""
-    control = tree / "DEBIAN"
-    control.mkdir()
+def write_control(tree: Path, name: str) -> None:
+    """Write what dpkg reads of a package, from a file of packaging/linux."""
     size = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) // 1024
-    (control / "control").write_text(filled("control", version=version(), kilobytes=size), encoding="utf-8")
-    for script in ("postinst", "postrm"):
-        install(LINUX / script, control / script, 0o755)
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN/control").write_text(filled(name, version=version(), kilobytes=size), encoding="utf-8")
 
 
 def bill_of_materials(packages: Path, systems: dict[str, str]) -> dict[str, object]:

@@ -29,18 +29,18 @@ def settle(tree: Path, time: int) -> None:
     os.utime(tree, (time, time))
 
 
-def pack_deb(tree: Path, deb: Path, time: int) -> None:
+def pack_deb(tree: Path, deb: Path, time: int, *, compression: str = "xz") -> None:
     """Pack a tree with its DEBIAN folder; dpkg-deb sorts the files. Raises CalledProcessError."""
     settle(tree, time)
-    command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", str(tree), str(deb)]
+    command = ["dpkg-deb", "--root-owner-group", f"-Z{compression}", "-z6", "--build", str(tree), str(deb)]
     subprocess.run(command, check=True, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)})
 
 
-def make_appdir(tree: Path, appdir: Path) -> None:
-    """Copy a tree, by hard links where that is possible, and add what an AppImage begins with."""
+def make_appdir(tree: Path, appdir: Path, models: Path) -> None:
+    """Join a tree with that of the models, if there is one, by hard links; add what an AppImage begins with."""
     appdir.mkdir()
-    for part in ("opt", "usr"):
-        subprocess.run(["cp", "-a", "--link", str(tree / part), str(appdir / part)], check=True)
+    parts = [root / part for root in (tree, models) for part in ("opt", "usr") if (root / part).exists()]
+    subprocess.run(["cp", "-a", "--link", *map(str, parts), str(appdir)], check=True)
     program = appdir / "usr/bin/redwell"
     program.unlink()
     program.symlink_to("../../opt/redwell/bin/redwell")

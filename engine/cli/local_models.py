@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from engine.executor.settings import RunSettings
+from models.bundled import link_bundled_models
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
@@ -175,6 +176,7 @@ def _known(name: str) -> CatalogEntry | None:
 
 
 def _is_installed(entry: CatalogEntry) -> bool:
+    link_bundled_models()
     return all((models_folder() / file.path).is_file() for file in entry.files)
 
 

@@ -2,6 +2,7 @@
 
 usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES       rates at a job's own sizes, as JSON
        python kernel.py MODEL.gguf distinct REQUESTS.jsonl             sizes of the prompts of a run, as JSON
+       python kernel.py MODEL.gguf replies TEXT.txt ...                 rates, and what is said of each text, as JSON
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from trie import trie_size
 
 from models.chat import render_chat
 from models.hardware import usable_cores
-from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.llama_runtime import LlamaRuntime, RuntimeSettings, processor_variant
 from models.protocol import Segment
 
 BATCH = 512
@@ -132,10 +133,57 @@ def distinct(path: Path, requests: Path) -> dict[str, Any]:
     }
 
 
+QUESTION = "Name every police officer in this record, with rank and badge number, one per line."
+SAID = 64
+"""Tokens of a reply that are compared."""
+
+
+def replies(path: Path, texts: Sequence[Path]) -> dict[str, Any]:
+    """Answer a question about each text at temperature 0; return the replies and tokens per second, read and written.
+
+    A reply is the list of its tokens, up to SAID; the odds of its first token come with it, as logits.
+    """
+    runtime = open_runtime(path, sequences=2)
+    took = {"read": 0.0, "written": 0.0}
+    tokens_of = {"read": 0, "written": 0}
+    said: list[list[int]] = []
+    first: list[list[float]] = []
+    try:
+        read(runtime, [some_tokens(runtime, 64)])  # what is slow once is not counted
+        forget(runtime, [0])
+        bos, eos = runtime.special_text("bos"), runtime.special_text("eos")
+        for text in texts:
+            segments = [Segment("user", f"{text.read_text(encoding='utf-8')}\n\n{QUESTION}")]
+            pieces = render_chat(runtime.chat_template, segments, bos=bos, eos=eos)
+            prompt = [token for p in pieces for token in runtime.tokenize(p.text, special=p.is_template)]
+            began = time.perf_counter()
+            read(runtime, [prompt[:-1]])
+            took["read"] += time.perf_counter() - began
+            tokens_of["read"] += len(prompt) - 1
+            token, reply = prompt[-1], []
+            began = time.perf_counter()
+            for position in range(len(prompt) - 1, len(prompt) - 1 + SAID):
+                logits = runtime.evaluate_tokens([(token, position, 0, True)])[0]
+                token = int(logits.argmax())
+                if not reply:
+                    first.append([round(float(value), 4) for value in logits[:1000]])
+                reply.append(token)
+            took["written"] += time.perf_counter() - began
+            tokens_of["written"] += SAID
+            said.append(reply)
+            forget(runtime, [0])
+    finally:
+        runtime.close()
+    rates_of = {name: tokens_of[name] / took[name] for name in took}
+    return {"rates": rates_of, "processor": processor_variant(), "said": said, "first": first}
+
+
 def main(arguments: list[str]) -> int:
     path, what, *rest = arguments
     if what == "rates":
         told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]))
+    elif what == "replies":
+        told = replies(Path(path), [Path(name) for name in rest])
     else:
         told = distinct(Path(path), Path(rest[0]))
     print(json.dumps(told))

@@ -15,9 +15,9 @@ import pytest
 from filelock import FileLock
 from gguf_files import TEXT, gguf, number, pair, text
 
+from models import bundled, own_models, placing, verification
 from models import catalog as catalog_module
 from models import install as install_module
-from models import own_models, placing, verification
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, Part, WeightFile
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
@@ -89,7 +89,7 @@ def index(tmp_path, monkeypatch):
 
 
 def use(monkeypatch, *entries: CatalogEntry) -> None:
-    for module in (catalog_module, install_module, own_models):
+    for module in (bundled, catalog_module, install_module, own_models):
         monkeypatch.setattr(module, "catalog", lambda: entries)
 
 
@@ -363,3 +363,62 @@ def test_where_each_model_is_from_and_its_hash(index, tmp_path):
     assert found["mini"][1] == "packaged by us: mini-model==1.0"
     assert found["my"] == (sha(HEADER + b"mine"), "added by you")
     assert found["dropped"] == ("", "added by you")  # listing hashes nothing
+
+
+@pytest.fixture
+def package(index, tmp_path, monkeypatch):
+    """Return the folder of models that a package brought: those of the catalogue."""
+    prefix = tmp_path / "opt"
+    folder = prefix / "share" / "redwell-models"
+    folder.mkdir(parents=True)
+    (folder / "tiny.gguf").write_bytes(WEIGHTS)
+    for path, data in FOLDER_FILES.items():
+        (folder / "mini" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "mini" / path).write_bytes(data)
+    monkeypatch.setattr(bundled.sys, "prefix", str(prefix))
+    return folder
+
+
+def test_the_models_of_a_package_are_there_without_an_installation(package, index):
+    assert find_model().path == models_folder() / "tiny.gguf"
+    assert (embedding_folder() / "1_Pooling" / "config.json").read_bytes() == FOLDER_FILES["1_Pooling/config.json"]
+    assert [status.installed for status in list_models()] == [True, True]
+    assert index.asked == []
+    assert not (models_folder() / "tiny.gguf").samefile(shutil.copy(package / "tiny.gguf", package / "copy"))
+
+
+def test_a_model_of_a_package_is_verified_like_any_other(package):
+    (package / "tiny.gguf").write_bytes(WEIGHTS[:-1] + b"?")
+    with pytest.raises(WeightsCorrupt, match="but the catalogue pins"):
+        find_model()
+
+
+def test_a_package_that_lies_elsewhere_now_is_linked_again(package, monkeypatch):
+    find_model()
+    moved = package.parents[2] / "mounted" / "share" / "redwell-models"
+    moved.parent.mkdir(parents=True)
+    package.rename(moved)
+    monkeypatch.setattr(bundled.sys, "prefix", str(package.parents[2] / "mounted"))
+    assert find_model().path.resolve() == moved / "tiny.gguf"
+
+
+def test_a_model_of_a_package_is_removed_with_the_package(package, index):
+    find_model()
+    embedding_folder()
+    for name in ("tiny", "mini"):
+        with pytest.raises(ModelError, match="came with a package") as caught:
+            remove(name)
+        assert "redwell-models" in caught.value.advice
+    shutil.rmtree(package)
+    with pytest.raises(ModelMissing):
+        find_model()
+    assert install("tiny", fetch=index).read_bytes() == WEIGHTS
+
+
+def test_a_model_that_the_user_has_is_not_replaced_by_that_of_a_package(index, package):
+    shutil.rmtree(package / "mini")
+    own = install("mini", fetch=index)
+    (package / "mini").mkdir()
+    (package / "mini" / "config.json").write_bytes(b"other")
+    assert (embedding_folder() / "config.json").read_bytes() == b"{}"
+    assert not (own / "config.json").is_symlink()

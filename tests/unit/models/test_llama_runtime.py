@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models import llama_runtime
-from models.errors import ModelCrashed
+from models.errors import ModelCrashed, ModelError
 from models.gguf import RecurrentModel
 from models.llama_runtime import LlamaRuntime, RuntimeSettings
 
@@ -44,3 +44,52 @@ def test_a_model_that_llama_cpp_calls_recurrent_is_freed_and_refused(monkeypatch
     with pytest.raises(RecurrentModel, match=r"new\.gguf"):
         LlamaRuntime(Path("new.gguf"), RuntimeSettings(cells=512, sequences=1, threads=1))
     assert freed == [7]
+
+
+class Ggml:
+    """Remembers what is loaded; a library whose name has "avx512" cannot run here."""
+
+    def __init__(self):
+        self.loaded = []
+        self.ggml_backend_load = lambda path: self.load(Path(path.decode()).name)
+        self.ggml_backend_load_all_from_path = lambda path: self.load("the best")
+
+    def load(self, name):
+        self.loaded.append(name)
+        return 0 if "avx512" in name else 1
+
+
+@pytest.fixture
+def packaged(tmp_path, monkeypatch):
+    """Return llama.cpp as a package has it: a library for each of three kinds of processor."""
+    for name in ("x64", "haswell", "avx512"):
+        (tmp_path / f"libggml-cpu-{name}.so").touch()
+    ggml = Ggml()
+    monkeypatch.setattr(llama_runtime, "_library_folder", lambda: tmp_path)
+    monkeypatch.setattr(llama_runtime.lc.llama_cpp, "_lib", ggml)
+    monkeypatch.setattr(llama_runtime.lc, "llama_backend_init", lambda: None)
+    llama_runtime._begin.cache_clear()
+    yield ggml
+    llama_runtime._begin.cache_clear()
+
+
+def test_a_package_takes_the_best_library_or_the_one_that_is_named(packaged, monkeypatch):
+    llama_runtime._begin()
+    llama_runtime._begin.cache_clear()
+    monkeypatch.setenv("REDWELL_PROCESSOR", "haswell")
+    llama_runtime._begin()
+    assert packaged.loaded == ["the best", "libggml-cpu-haswell.so"]
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint", "advice"),
+    [
+        ("pentium", "REDWELL_PROCESSOR is 'pentium'", "avx512 or haswell or x64"),
+        ("avx512", "cannot run llama.cpp's library for avx512", "Unset REDWELL_PROCESSOR"),
+    ],
+)
+def test_a_kind_of_processor_that_cannot_be_had_is_said(packaged, monkeypatch, named, complaint, advice):
+    monkeypatch.setenv("REDWELL_PROCESSOR", named)
+    with pytest.raises(ModelError, match=complaint) as caught:
+        llama_runtime._begin()
+    assert advice in caught.value.advice

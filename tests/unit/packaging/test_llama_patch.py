@@ -70,5 +70,5 @@ def test_refuses_an_anchor_that_is_there_twice(tmp_path: Path) -> None:
 
 
 def test_says_where_the_source_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(PatchFailed, match=r"repack\.cpp cannot be read"):
+    with pytest.raises(PatchFailed, match=r"CMakeLists\.txt cannot be read"):
         patch_source(tmp_path)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import configparser
+import dataclasses
 import importlib.metadata
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import package
+import packing
 import pytest
 
 from engine.cli.main import COMMANDS
+from models.bundled import bundled_folder
+from models.catalog import WeightFile, default_entry
 
 
 def test_the_launcher_and_the_scripts_of_the_package_are_shell() -> None:
@@ -101,3 +106,36 @@ def test_nothing_of_redwell_is_left_out_but_what_type_checkers_read(pattern: str
 
 def test_version_is_that_of_the_project() -> None:
     assert package.version() == importlib.metadata.version("redwell")
+
+
+def test_the_package_of_the_models_holds_what_the_catalogue_pins(tmp_path, monkeypatch):
+    entries = {
+        kind: dataclasses.replace(default_entry(kind), files=(WeightFile(f"{kind}.bin", 4, "-"),))
+        for kind in ("language", "embedding")
+    }
+    checked = []
+    monkeypatch.setattr(package, "default_entry", entries.get)
+    monkeypatch.setattr(package, "check", checked.append)
+    monkeypatch.setattr(package, "models_folder", lambda: tmp_path / "cache")
+    (tmp_path / "cache").mkdir()
+    for kind in entries:
+        (tmp_path / "cache" / f"{kind}.bin").write_text(kind)
+    tree = tmp_path / "tree"
+    package.take_models(tree)
+    package.write_control(tree, "control-models")
+    packing.pack_deb(tree, tmp_path / "models.deb", 1_700_000_000, compression="none")
+    subprocess.run(["dpkg-deb", "-x", tmp_path / "models.deb", tmp_path / "out"], check=True)
+    kept = tmp_path / "out" / package.PREFIX / "share/redwell-models"
+    assert {path.name: path.read_text() for path in kept.iterdir()} == {f"{kind}.bin": kind for kind in entries}
+    assert checked == [entry.id for entry in entries.values()]
+    about = (tmp_path / "out/usr/share/doc/redwell-models/copyright").read_text()
+    assert all(f"{entry.title}: by {entry.made_by}, {entry.licence}" in about for entry in entries.values())
+    fields = subprocess.run(
+        ["dpkg-deb", "-f", tmp_path / "models.deb", "Package", "Version"], check=True, capture_output=True, text=True
+    ).stdout
+    assert fields == f"Package: redwell-models\nVersion: {package.version()}\n"
+
+
+def test_a_package_keeps_its_models_where_they_are_looked_for(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", f"/{package.PREFIX}")
+    assert bundled_folder() == Path("/") / package.MODELS

@@ -62,10 +62,13 @@ def test_the_same_files_give_the_same_deb(tmp_path):
 def test_the_same_files_give_the_same_appimage_whose_image_starts(tmp_path):
     runtime = tmp_path / "runtime"
     runtime.write_bytes(b"\x7fELF and so on")
+    weights = tmp_path / "models/opt/redwell/share/redwell-models/tiny.gguf"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"GGUF")
     packed = []
     for tree in two_trees(tmp_path):
         appdir, image = tmp_path / f"{tree.name}.AppDir", tmp_path / f"{tree.name}.squashfs"
-        make_appdir(tree, appdir)
+        make_appdir(tree, appdir, tmp_path / "models")
         pack_squashfs(appdir, image, TIME)
         pack_appimage(runtime, image, tmp_path / f"{tree.name}.AppImage")
         packed.append((tmp_path / f"{tree.name}.AppImage").read_bytes())
@@ -80,6 +83,7 @@ def test_the_same_files_give_the_same_appimage_whose_image_starts(tmp_path):
     assert (place / "usr/bin/redwell").resolve() == (place / "opt/redwell/bin/redwell").resolve()
     assert (place / ".DirIcon").read_bytes() == (place / "redwell.svg").read_bytes()
     assert "Icon=redwell" in (place / "redwell.desktop").read_text()
+    assert (place / "opt/redwell/share/redwell-models/tiny.gguf").read_bytes() == b"GGUF"
 
 
 def test_no_runtime_is_no_appimage(monkeypatch):

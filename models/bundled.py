@@ -1,0 +1,40 @@
+"""Models that came with a package: linked into the user's models folder, where everything else looks for them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from models.cache_place import make_private_folder, models_folder
+from models.catalog import catalog
+
+
+def bundled_folder() -> Path:
+    """Return where a package keeps the models that it brings; most installations have no such folder."""
+    return Path(sys.prefix) / "share" / "redwell-models"
+
+
+def link_bundled_models() -> None:
+    """Link each model of the catalogue that a package brought and that is not installed. Raises OSError.
+
+    A link that leads nowhere gives way: an AppImage lies in another folder each time it is started.
+    """
+    source, root = bundled_folder(), models_folder()
+    if not source.is_dir():
+        return
+    for file in (file for entry in catalog() for file in entry.files):
+        if (source / file.path).is_file() and not (root / file.path).exists():
+            target = root / file.path
+            make_private_folder(target.parent)
+            fresh = target.with_name(f".{target.name}.{os.getpid()}")
+            fresh.symlink_to(source / file.path)
+            fresh.replace(target)
+
+
+def is_bundled(path: Path) -> bool:
+    """Say whether a file of the models folder, or one in a folder there, is a link to what a package brought."""
+    return any(
+        file.is_symlink() and file.readlink().is_relative_to(bundled_folder())
+        for file in (path, *(path.rglob("*") if path.is_dir() else ()))
+    )

@@ -1,0 +1,1 @@
+"""Redwell as an application that Briefcase packs."""
