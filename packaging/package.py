@@ -6,7 +6,7 @@
 
 Run by the environment of `make setup` on Debian 12. It fetches Debian's Python and the locked wheels, and takes the
 libraries that Qt and the runtimes need from this machine. The same inputs give the same bytes: all files have the time
-of the last commit. The package works on Debian 12 and later, Ubuntu 24.04 and later (glibc 2.36).
+of the last commit. The package works on Debian 12 and later, Ubuntu 22.04 and later (glibc 2.35).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from packing import (
     pack_deb,
     pack_squashfs,
     sha256_of,
+    weaken_version,
 )
 
 from engine.text.dates import LANGUAGES
@@ -52,11 +53,17 @@ PREFIX = Path("opt/redwell")
 MODELS = PREFIX / "share" / "redwell-models"
 """Where models.bundled looks for the models that a package brings."""
 PYTHON_PACKAGES = ("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib")
+NEEDED_PACKAGES = ("binutils", "libwayland-cursor0", "libwayland-egl1")
+"""What a build takes of this machine beside what set-up installs."""
+
 DATA_PACKAGES = ("fonts-dejavu-core", "fontconfig-config", "xkb-data")
 SYSTEM_LIBRARIES = re.compile(
     r"(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libutil|libresolv|libnsl|libanl|libstdc\+\+|libgcc_s)\.so"
 )
 """What every Debian and Ubuntu has; all other libraries are bundled."""
+
+OF_A_DESKTOP = re.compile(r"libcups\.so")
+"""What only a plug-in asks for that is of no use without it: printers."""
 
 UNUSED = (
     # of all packages: programs, headers, sources, tests, static libraries, what a type checker reads
@@ -99,12 +106,19 @@ UNUSED = (
         f"PySide6/Qt/plugins/{name}"
         for name in (
             *("designer", "egldeviceintegrations", "generic", "networkinformation", "qmllint", "qmltooling"),
-            *("sqldrivers", "tls", "wayland-graphics-integration-server", "imageformats/libqpdf.so"),
+            *(
+                "sqldrivers",
+                "tls",
+                "wayland-graphics-integration-server",
+                "imageformats/libqpdf.so",
+                "imageformats/libqtiff.so",
+            ),
             *(
                 f"platforms/libq{name}.so"
                 for name in ("eglfs", "linuxfb", "minimal", "minimalegl", "vkkhrdisplay", "vnc")
             ),
             "platforminputcontexts/libqtvirtualkeyboardplugin.so",
+            "platformthemes/libqgtk3.so",  # the whole of GTK, for colours that we choose ourselves
         )
     ),
 )
@@ -148,6 +162,7 @@ def main() -> int:
 def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     """Make the tree, the SBOM and the packages; return their paths. Raises ModelError for a model that is not here."""
     checked_runtime()  # before the long work, not behind it
+    check_tools()
     models = scratch / "models"
     if with_models:
         take_models(models)
@@ -162,6 +177,7 @@ def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     remove_unused(packages)
     print("the libraries that they need", flush=True)
     bundle_libraries(home, tools(scratch))
+    check_glibc(home)
     write_starter(tree, home)
     compile_all(home / "lib" / "python3.11")
     print("a look at whether it works", flush=True)
@@ -170,6 +186,17 @@ def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     sbom.write_text(json.dumps(bill_of_materials(packages, systems), indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(sbom, home / "share" / "sbom.cdx.json")
     return write_packages(scratch, tree, models, out)
+
+
+def check_tools() -> None:
+    """Raise PackageFailed where one of Debian's packages is not installed that a build takes something of."""
+    missing = [
+        name
+        for name in NEEDED_PACKAGES
+        if subprocess.run(["dpkg", "-s", name], capture_output=True, check=False).returncode
+    ]
+    if missing:
+        raise PackageFailed(f"apt-get install {' '.join(missing)}")
 
 
 def take_models(models: Path) -> None:
@@ -218,7 +245,7 @@ def unpack_python(scratch: Path, home: Path) -> dict[str, str]:
 
 def ignored_of_python(folder: str, names: list[str]) -> set[str]:
     """Leave out what a program never imports, and links that lead out of the tree."""
-    left = {name for name in names if name in UNUSED_OF_PYTHON or name.startswith(("_dbm.", "nis."))}
+    left = {name for name in names if name in UNUSED_OF_PYTHON or name.startswith(("_crypt.", "_dbm.", "nis."))}
     return left | {name for name in names if (Path(folder) / name).is_symlink()}
 
 
@@ -289,20 +316,53 @@ def bundle_libraries(home: Path, patchelf: Path) -> None:
     waiting = [path for path in home.rglob("*") if path.is_file() and is_elf(path)]
     while waiting:
         for name, place in needed(waiting.pop()):
-            if SYSTEM_LIBRARIES.match(name) or name in own:
+            if SYSTEM_LIBRARIES.match(name) or OF_A_DESKTOP.match(name) or name in own:
                 continue
             if not place:
-                continue  # a plug-in for something that this machine lacks too, such as another desktop's
+                raise PackageFailed(
+                    f"this machine lacks {name}: install it, or the package depends on where it is made"
+                )
             own.add(name)
             shutil.copyfile(Path(place).resolve(), bundled / name)
             waiting.append(bundled / name)
     for library in sorted(bundled.iterdir()):
         run(patchelf, "--set-rpath", "$ORIGIN", library)
+        if "GLIBC_2.36" in glibc_versions(library):
+            do_without_glibc_2_36(library, patchelf)
     run(patchelf, "--force-rpath", "--set-rpath", "$ORIGIN/../lib/bundled", home / "bin/python3.11")
     runtime = home / "lib/python3.11/dist-packages/llama_cpp/lib"
     for library in sorted(runtime.glob("*.so*")):
         if not library.is_symlink():
             run(patchelf, "--set-rpath", "$ORIGIN:$ORIGIN/../../../../bundled", library)
+
+
+def do_without_glibc_2_36(library: Path, patchelf: Path) -> None:
+    """Have a library of Debian 12 run on Ubuntu 22.04: arc4random_buf comes from libbsd there, which we bundle.
+
+    Raises PackageFailed where it needs more of glibc 2.36 than that.
+    """
+    symbols = {line.split()[-1] for line in output("objdump", "-T", library).splitlines() if "GLIBC_2.36" in line}
+    if symbols != {"arc4random_buf"} or not (library.parent / "libbsd.so.0").is_file():
+        raise PackageFailed(
+            f"{library.name} needs {', '.join(sorted(symbols))} of glibc 2.36, which Ubuntu 22.04 lacks"
+        )
+    run(patchelf, "--clear-symbol-version", "arc4random_buf", "--add-needed", "libbsd.so.0", library)
+    weaken_version(library, "GLIBC_2.36")
+
+
+def glibc_versions(path: Path) -> set[str]:
+    """Return the versions of glibc that a program or library cannot do without."""
+    listing = output("readelf", "--version-info", "--wide", path)
+    needs = listing.partition("Version needs section")[2]
+    return set(re.findall(r"Name: (GLIBC_[\d.]+) +Flags: (?!WEAK)", needs))
+
+
+def check_glibc(home: Path) -> None:
+    """Raise PackageFailed where something in the tree needs a newer glibc than Ubuntu 22.04 has, 2.35."""
+    for path in sorted(path for path in home.rglob("*") if path.is_file() and is_elf(path)):
+        newer = [version for version in glibc_versions(path) if tuple(map(int, version[6:].split("."))) > (2, 35)]
+        if newer:
+            raise PackageFailed(f"{path.relative_to(home)} needs {', '.join(newer)}, which Ubuntu 22.04 lacks")
 
 
 def is_elf(path: Path) -> bool:

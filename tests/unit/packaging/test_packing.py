@@ -8,8 +8,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import package
 import pytest
-from packing import PackageFailed, checked_runtime, make_appdir, pack_appimage, pack_deb, pack_squashfs
+from packing import (
+    PackageFailed,
+    checked_runtime,
+    make_appdir,
+    pack_appimage,
+    pack_deb,
+    pack_squashfs,
+    weaken_version,
+)
 
 TIME = 1_700_000_000
 CONTROL = "Package: redwell\nVersion: 1\nArchitecture: amd64\nMaintainer: us <us@localhost>\nDescription: a test\n"
@@ -115,3 +124,25 @@ def test_the_runtime_whose_hash_was_named_is_taken(tmp_path, monkeypatch):
     monkeypatch.setenv("APPIMAGE_RUNTIME", str(tmp_path / "runtime"))
     monkeypatch.setenv("APPIMAGE_RUNTIME_SHA256", hashlib.sha256(b"\x7fELF").hexdigest().upper())
     assert checked_runtime() == tmp_path / "runtime"
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
+def test_a_version_is_weak_afterwards_and_the_program_still_runs(tmp_path):
+    program = tmp_path / "true"
+    shutil.copy(shutil.which("true"), program)
+    before = package.glibc_versions(program)
+    version = max(before)
+    weaken_version(program, version)
+    assert package.glibc_versions(program) == before - {version}
+    subprocess.run([program], check=True)
+    with pytest.raises(PackageFailed, match=r"needs no GLIBC_9\.9"):
+        weaken_version(program, "GLIBC_9.9")
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
+def test_a_package_that_needs_a_newer_glibc_is_refused(tmp_path, monkeypatch):
+    shutil.copy(shutil.which("true"), tmp_path / "true")
+    package.check_glibc(tmp_path)
+    monkeypatch.setattr(package, "glibc_versions", lambda path: {"GLIBC_2.4", "GLIBC_2.35", "GLIBC_2.36"})
+    with pytest.raises(PackageFailed, match=r"^true needs GLIBC_2\.36, which"):
+        package.check_glibc(tmp_path)
