@@ -31,12 +31,12 @@ from llama_build import VARIANTS, BuildFailed, build_wheel, pinned_version, vari
 from packing import (
     PackageFailed,
     checked_runtime,
+    drop_version,
     make_appdir,
     pack_appimage,
     pack_deb,
     pack_squashfs,
     sha256_of,
-    weaken_version,
 )
 
 from engine.text.dates import LANGUAGES
@@ -347,14 +347,14 @@ def do_without_glibc_2_36(library: Path, patchelf: Path) -> None:
             f"{library.name} needs {', '.join(sorted(symbols))} of glibc 2.36, which Ubuntu 22.04 lacks"
         )
     run(patchelf, "--clear-symbol-version", "arc4random_buf", "--add-needed", "libbsd.so.0", library)
-    weaken_version(library, "GLIBC_2.36")
+    drop_version(library, "GLIBC_2.36")
 
 
 def glibc_versions(path: Path) -> set[str]:
     """Return the versions of glibc that a program or library cannot do without."""
     listing = output("readelf", "--version-info", "--wide", path)
     needs = listing.partition("Version needs section")[2]
-    return set(re.findall(r"Name: (GLIBC_[\d.]+) +Flags: (?!WEAK)", needs))
+    return set(re.findall(r"Name: (GLIBC_[\d.]+)", needs))
 
 
 def check_glibc(home: Path) -> None:

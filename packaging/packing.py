@@ -10,7 +10,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-VERSION_NEEDS, WEAK = 0x6FFFFFFE, 2
+VERSION_NEEDS = 0x6FFFFFFE
 LINUX = Path(__file__).resolve().parent / "linux"
 RUNTIME, RUNTIME_SHA256 = "APPIMAGE_RUNTIME", "APPIMAGE_RUNTIME_SHA256"
 """Environment: the file that begins an AppImage (the static type 2 runtime), and its SHA-256."""
@@ -38,32 +38,32 @@ def pack_deb(tree: Path, deb: Path, time: int, *, compression: str = "xz") -> No
     subprocess.run(command, check=True, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)})
 
 
-def weaken_version(library: Path, version: str) -> None:
-    """Mark a version that a 64-bit library needs as weak: the loader goes on where the system's library lacks it.
+def drop_version(library: Path, version: str) -> None:
+    """Take a version that no symbol of a 64-bit library asks for any more out of what it needs.
 
-    The entries are those of ELF's section of version needs (Linux Standard Base, "Symbol Versioning"). Raises
-    PackageFailed where there is no such entry.
+    The list is that of ELF's section of version needs (Linux Standard Base, "Symbol Versioning"). Raises PackageFailed
+    where it has no such version.
     """
     data = bytearray(library.read_bytes())
     (table,) = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [struct.unpack_from("<IIQQQQII", data, table + number * size) for number in range(count)]
-    is_changed = False
     for section in (section for section in sections if section[1] == VERSION_NEEDS):
         names, need = sections[section[6]][4], section[4]
         for _ in range(section[7]):
             _, entries, _, first, further = struct.unpack_from("<HHIII", data, need)
-            entry = need + first
+            link, entry = need + 8, need + first  # where the way to the entry is written, and the entry
             for _ in range(entries):
-                _, flags, _, name, step = struct.unpack_from("<IHHII", data, entry)
+                name, step = struct.unpack_from("<II", data, entry + 8)
                 if data[names + name : data.index(0, names + name)] == version.encode():
-                    struct.pack_into("<H", data, entry + 4, flags | WEAK)
-                    is_changed = True
-                entry += step
+                    (before,) = struct.unpack_from("<I", data, link)
+                    struct.pack_into("<I", data, link, before + step if step else 0)
+                    struct.pack_into("<H", data, need + 2, entries - 1)
+                    library.write_bytes(data)
+                    return
+                link, entry = entry + 12, entry + step
             need += further
-    if not is_changed:
-        raise PackageFailed(f"{library.name} needs no {version}")
-    library.write_bytes(data)
+    raise PackageFailed(f"{library.name} needs no {version}")
 
 
 def make_appdir(tree: Path, appdir: Path, models: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,11 +14,11 @@ import pytest
 from packing import (
     PackageFailed,
     checked_runtime,
+    drop_version,
     make_appdir,
     pack_appimage,
     pack_deb,
     pack_squashfs,
-    weaken_version,
 )
 
 TIME = 1_700_000_000
@@ -127,16 +128,17 @@ def test_the_runtime_whose_hash_was_named_is_taken(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
-def test_a_version_is_weak_afterwards_and_the_program_still_runs(tmp_path):
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_version_is_needed_no_more_and_the_others_are(tmp_path, place):
     program = tmp_path / "true"
     shutil.copy(shutil.which("true"), program)
-    before = package.glibc_versions(program)
-    version = max(before)
-    weaken_version(program, version)
-    assert package.glibc_versions(program) == before - {version}
-    subprocess.run([program], check=True)
-    with pytest.raises(PackageFailed, match=r"needs no GLIBC_9\.9"):
-        weaken_version(program, "GLIBC_9.9")
+    listing = package.output("readelf", "--version-info", "--wide", program)
+    before = re.findall(r"Name: (GLIBC_[\d.]+)", listing)
+    dropped = before[0 if place == "first" else -1]
+    drop_version(program, dropped)
+    assert package.glibc_versions(program) == set(before) - {dropped}
+    with pytest.raises(PackageFailed, match=r"needs no"):
+        drop_version(program, dropped)
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
