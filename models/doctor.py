@@ -15,7 +15,6 @@ from datetime import date
 from pathlib import Path
 
 from models.cache_place import cache_folder, make_private_folder
-from models.catalog import default_entry
 from models.check import Check
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
@@ -90,7 +89,7 @@ def check_runtime(*, again: bool = True) -> Check:
     here = [status for status in list_models() if status.kind == "language" and status.installed]
     installed = [status for status in here if status.path.is_file() and not status.is_broken]
     if not installed:
-        return Check(name, False, f"{version}, not tried: no model is installed", _install_default())
+        return Check(name, True, f"{version}, not tried: no model is installed")  # the default model's check says so
     smallest = min(installed, key=lambda status: status.bytes)
     state = smallest.path.stat()
     weights = f"{smallest.path.name} of {state.st_size} bytes, {state.st_mtime_ns}"
@@ -205,10 +204,6 @@ def _model_check(name: str, look: Callable[[], str]) -> Check:
         return Check(name, True, look())
     except ModelError as error:
         return Check(name, False, str(error), error.advice)
-
-
-def _install_default() -> str:
-    return f"Install a model: `redwell models install {default_entry().id}`."
 
 
 def _gb(count: int) -> str:
