@@ -85,14 +85,19 @@ def test_each_kind_of_processor(tmp_path: Path) -> None:
     packaged = {"PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
     native = answers(model, {"PYTHONPATH": str(ROOT)})
     assert isinstance(native, dict), native
-    rows = [("native build", native), ("package, chosen by itself", answers(model, packaged))]
-    rows += [(name, answers(model, {**packaged, "REDWELL_PROCESSOR": name})) for name in chosen]
-    rows.append(("native build, again", answers(model, {"PYTHONPATH": str(ROOT)})))
     print(f"\n{model.name}\n| library | read/s | written/s | tokens as native | logits apart |\n|---|---|---|---|---|")
-    for name, row in rows:
-        if isinstance(row, str):
-            print(f"| {name} | {row} | | | |")
-            continue
-        kind = f" ({row['processor']})" if row["processor"] not in ("", name) else ""
-        read, written = row["rates"]["read"], row["rates"]["written"]
-        print(f"| {name}{kind} | {read:.0f} | {written:.1f} | {agreement(native, row)} |")
+    show("native build", native, native)
+    show("package, chosen by itself", answers(model, packaged), native)
+    for name in chosen:
+        show(name, answers(model, {**packaged, "REDWELL_PROCESSOR": name}), native)
+    show("native build, again", answers(model, {"PYTHONPATH": str(ROOT)}), native)
+
+
+def show(name: str, row: dict[str, Any] | str, native: dict[str, Any]) -> None:
+    """Print a row of the table."""
+    if isinstance(row, str):
+        print(f"| {name} | {row} | | | |", flush=True)
+        return
+    kind = f" ({row['processor']})" if row["processor"] not in ("", name) else ""
+    read, written = row["rates"]["read"], row["rates"]["written"]
+    print(f"| {name}{kind} | {read:.0f} | {written:.1f} | {agreement(native, row)} |", flush=True)

@@ -134,8 +134,8 @@ def distinct(path: Path, requests: Path) -> dict[str, Any]:
 
 
 QUESTION = "Name every police officer in this record, with rank and badge number, one per line."
-SAID = 64
-"""Tokens of a reply that are compared."""
+SHOWN, SAID = 2000, 64
+"""Characters of a text that are shown, and tokens of a reply that are compared."""
 
 
 def replies(path: Path, texts: Sequence[Path]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def replies(path: Path, texts: Sequence[Path]) -> dict[str, Any]:
         forget(runtime, [0])
         bos, eos = runtime.special_text("bos"), runtime.special_text("eos")
         for text in texts:
-            segments = [Segment("user", f"{text.read_text(encoding='utf-8')}\n\n{QUESTION}")]
+            segments = [Segment("user", f"{text.read_text(encoding='utf-8')[:SHOWN]}\n\n{QUESTION}")]
             pieces = render_chat(runtime.chat_template, segments, bos=bos, eos=eos)
             prompt = [token for p in pieces for token in runtime.tokenize(p.text, special=p.is_template)]
             began = time.perf_counter()
