@@ -2,8 +2,9 @@
 
 `redwell bench variants` needs the package's wheel, which `make package` builds and keeps. Each library that this
 processor can run answers the same question about three sample records, the native build first and last. It prints
-tokens per second, and how far the replies and the odds of their first tokens agree with the native build.
-REDWELL_BENCH_MODEL names another model than qwen2.5-coder-0.5b, REDWELL_BENCH_VARIANTS the libraries, by commas.
+tokens per second, and how far the replies and the odds of their first tokens agree with the native build. It takes half
+a minute a library, and many minutes for those without AVX2. REDWELL_BENCH_MODEL names another model than
+qwen2.5-coder-0.5b, REDWELL_BENCH_VARIANTS the libraries, by commas.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def test_each_kind_of_processor(tmp_path: Path) -> None:
     except ModelError as error:
         pytest.skip(str(error))
     place = unpacked(tmp_path / "wheel")
-    libraries = sorted(path.stem.removeprefix("libggml-cpu-") for path in place.rglob("libggml-cpu-*.so"))
+    libraries = sorted({path.stem.removeprefix("libggml-cpu-") for path in place.rglob("libggml-cpu-*.so")})
     wanted = os.environ.get("REDWELL_BENCH_VARIANTS", "")
     chosen = [name for name in libraries if not wanted or name in wanted.split(",")]
     packaged = {"PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
