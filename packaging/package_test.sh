@@ -38,7 +38,9 @@ Xvfb :97 -screen 0 1280x900x24 > /dev/null 2>&1 & screen=$!
 # A bare system; sets `root`. `inside` runs a program there, with a network of its own in which there is nothing.
 bare_system() {
   root=$work/$1
-  rm -rf "$root"
+  # A test that was killed leaves /dev mounted there: what is removed then are the devices of this machine.
+  if grep -q " $root/" /proc/mounts; then fail "something is still mounted below $root: umount it (see /proc/mounts)"; fi
+  rm -rf --one-file-system "$root"
   cp -a "$work/base" "$root"
   join /proc "$root/proc"; join /dev "$root/dev"; join /tmp/.X11-unix "$root/tmp/.X11-unix"
   mkdir -p "$root/root/records"
