@@ -90,15 +90,16 @@ def why_network(arguments: Sequence[str]) -> str:
 
 def why_serving() -> str:
     """Say why the window, or a worker, may reach the network: it may be asked for anything until it ends."""
-    from models.bundled import link_bundled_models  # noqa: PLC0415 - what most commands have no use for
+    from models.bundled import bundled_folder  # noqa: PLC0415 - what most commands have no use for
     from models.cache_place import models_folder  # noqa: PLC0415
     from models.model_folder import is_model_folder  # noqa: PLC0415
 
     if reason := _why_cluster() or _why_servers():
         return reason
-    link_bundled_models()
     folder = models_folder()
     if any(folder.glob("*.gguf")) or any(is_model_folder(path) for path in folder.glob("*")):
+        return ""
+    if any(bundled_folder().glob("*.gguf")):
         return ""
     return "no model is installed yet, and installing one downloads it"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from models.cache_place import make_private_folder, models_folder
 from models.catalog import catalog
+from models.errors import ModelError
 
 
 def bundled_folder() -> Path:
@@ -16,13 +17,24 @@ def bundled_folder() -> Path:
 
 
 def link_bundled_models() -> None:
-    """Link each model of the catalogue that a package brought and that is not installed. Raises OSError.
+    """Link each model of the catalogue that a package brought and that is not installed.
 
-    A link that leads nowhere gives way: an AppImage lies in another folder each time it is started.
+    A link that leads nowhere gives way: an AppImage lies in another folder each time it is started. Raises ModelError
+    where the models folder cannot be written.
     """
     source, root = bundled_folder(), models_folder()
     if not source.is_dir():
         return
+    try:
+        _link(source, root)
+    except OSError as error:
+        raise ModelError(
+            f"{root}: the models of {source} cannot be linked there: {error.strerror or error}",
+            advice="Set REDWELL_CACHE to a folder that can be written.",
+        ) from error
+
+
+def _link(source: Path, root: Path) -> None:
     for file in (file for entry in catalog() for file in entry.files):
         if (source / file.path).is_file() and not (root / file.path).exists():
             target = root / file.path

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.bundled import link_bundled_models
 from models.cache_place import make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog
 from models.errors import ModelError, ModelMissing
@@ -23,6 +24,7 @@ def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress =
     Raises ModelMissing for one that is not installed, and ModelError where the folder has no room or another file of
     that name; what was copied before stays.
     """
+    link_bundled_models()
     root = models_folder()
     here = {entry.id: root / entry.place for entry in catalog() if (root / entry.place).exists()}
     here |= {id_of(path): path for path in own_models(root)}

@@ -100,6 +100,7 @@ def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = d
     entry = find_entry(model_id)
     root = models_folder()
     make_private_folder(root)
+    link_bundled_models()
     with _turn(root, entry, progress):
         try:
             verify(root, entry.place, entry.files, progress=progress)

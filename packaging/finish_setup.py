@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from llama_build import BuildFailed, BuildPlan, build_plans, build_wheel, install_wheel, pinned_version
+from llama_build import BuildFailed, BuildPlan, build_plans, build_wheel, install_wheel, pinned_version, wheel_folder
 
 from models.cache_place import cache_folder, models_folder
 from models.catalog import default_entry
@@ -81,7 +81,7 @@ class Runtime:
 
     def folder(self, plan: BuildPlan) -> Path:
         """Return where the wheel of a plan is kept."""
-        return cache_folder() / "wheels" / plan.key(self.version, self.features)
+        return wheel_folder(plan, self.features)
 
     def wheel(self, plan: BuildPlan) -> Path | None:
         """Return the wheel of a plan, None if it was never built."""

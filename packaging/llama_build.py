@@ -23,6 +23,8 @@ from pathlib import Path
 
 from llama_patch import CHANGES, PatchFailed, patch_source
 
+from models.cache_place import cache_folder
+
 HERE = Path(__file__).resolve().parent
 LEAST_CLANG = 16
 # The vision library takes a third of the build and is not used.
@@ -157,6 +159,11 @@ def pinned_version() -> str:
     if not found:
         raise BuildFailed("requirements-llama.lock pins no llama-cpp-python; run packaging/lock.sh")
     return found[1]
+
+
+def wheel_folder(plan: BuildPlan, cpu_features: frozenset[str]) -> Path:
+    """Return where the wheel of a plan for a processor with these features is kept."""
+    return cache_folder() / "wheels" / plan.key(pinned_version(), cpu_features)
 
 
 def build_wheel(plan: BuildPlan, folder: Path, log: Path) -> Path:

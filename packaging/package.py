@@ -27,7 +27,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from llama_build import VARIANTS, BuildFailed, build_wheel, pinned_version, variants_plan
+from llama_build import VARIANTS, BuildFailed, build_wheel, variants_plan, wheel_folder
 from packing import (
     PackageFailed,
     checked_runtime,
@@ -40,7 +40,7 @@ from packing import (
 )
 
 from engine.text.dates import LANGUAGES
-from models.cache_place import cache_folder, models_folder
+from models.cache_place import models_folder
 from models.catalog import default_entry
 from models.download import PIP
 from models.errors import ModelError
@@ -251,7 +251,7 @@ def ignored_of_python(folder: str, names: list[str]) -> set[str]:
 
 def install_packages(packages: Path) -> None:
     """Install the locked packages, llama-cpp-python for every CPU, and Redwell, into the tree."""
-    wheels = cache_folder() / "wheels" / variants_plan().key(pinned_version(), frozenset({VARIANTS}))
+    wheels = wheel_folder(variants_plan(), frozenset({VARIANTS}))
     wheel = next(wheels.glob("*.whl"), None)
     if wheel is None:
         print("  building llama-cpp-python for every CPU, 20 minutes or so", flush=True)

@@ -17,10 +17,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
 
-from llama_build import build_plans, build_wheel, pinned_version  # noqa: E402
+from llama_build import build_plans, build_wheel, wheel_folder  # noqa: E402
 from packing import sha256_of  # noqa: E402
 
-from models.cache_place import cache_folder  # noqa: E402
 from models.hardware import CPUINFO, read_cpu  # noqa: E402
 
 
@@ -28,7 +27,7 @@ def runtime() -> Path:
     """Return the wheel of llama-cpp-python for this machine; build it where it is not kept. Raises BuildFailed."""
     features = read_cpu(CPUINFO)[1]
     plan = build_plans(features)[0]
-    folder = cache_folder() / "wheels" / plan.key(pinned_version(), features)
+    folder = wheel_folder(plan, features)
     kept = next(folder.glob("*.whl"), None)
     if kept is None:
         print("building llama-cpp-python, some minutes", flush=True)

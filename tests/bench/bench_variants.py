@@ -21,7 +21,6 @@ from typing import Any
 import kernel
 import pytest
 
-from models.cache_place import cache_folder
 from models.errors import ModelError
 from models.install import find_model
 
@@ -33,15 +32,15 @@ def unpacked(folder: Path) -> Path:
     """Unpack the package's wheel as package.py does; return where Python finds it."""
     sys.path.insert(0, str(ROOT / "packaging"))
     try:
-        from llama_build import VARIANTS, BuildFailed, pinned_version, variants_plan  # noqa: PLC0415
+        from llama_build import VARIANTS, BuildFailed, variants_plan, wheel_folder  # noqa: PLC0415
         from package import take_runtime  # noqa: PLC0415
 
-        key = variants_plan().key(pinned_version(), frozenset({VARIANTS}))
+        kept = wheel_folder(variants_plan(), frozenset({VARIANTS}))
     except BuildFailed as error:
         pytest.skip(str(error))
     finally:
         sys.path.remove(str(ROOT / "packaging"))
-    wheel = next((cache_folder() / "wheels" / key).glob("*.whl"), None)
+    wheel = next(kept.glob("*.whl"), None)
     if wheel is None:
         pytest.skip("the wheel for every processor is not built: `make package` builds it")
     with zipfile.ZipFile(wheel) as archive:

@@ -387,6 +387,18 @@ def test_the_models_of_a_package_are_there_without_an_installation(package, inde
     assert not (models_folder() / "tiny.gguf").samefile(shutil.copy(package / "tiny.gguf", package / "copy"))
 
 
+def test_a_model_of_a_package_is_not_downloaded(package, index):
+    assert install("tiny", fetch=index).read_bytes() == WEIGHTS
+    assert index.asked == []
+
+
+def test_a_models_folder_that_cannot_be_written_is_said(package, index, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    with pytest.raises(ModelError, match="cannot be linked there") as caught:
+        find_model()
+    assert "REDWELL_CACHE" in caught.value.advice
+
+
 def test_a_model_of_a_package_is_verified_like_any_other(package):
     (package / "tiny.gguf").write_bytes(WEIGHTS[:-1] + b"?")
     with pytest.raises(WeightsCorrupt, match="but the catalogue pins"):
