@@ -40,6 +40,11 @@ def list_servers() -> list[RememberedServer]:
         text = servers_file().read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise ModelError(
+            f"{servers_file()} cannot be read: {error.strerror or error}",
+            advice="REDWELL_CACHE must name a folder, and the file must be yours.",
+        ) from error
     try:
         return [RememberedServer(**entry) for entry in json.loads(text)]
     except (ValueError, TypeError) as error:

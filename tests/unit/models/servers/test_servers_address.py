@@ -8,6 +8,7 @@ import pytest
 
 from models.errors import AddressRefused, ModelError
 from models.servers.address import find_targets, is_address, is_local, read_address, read_place
+from models.servers.remembered import list_servers
 
 
 def test_an_address_is_read_whole() -> None:
@@ -118,3 +119,11 @@ def test_an_allowed_name_is_looked_up_once_and_its_addresses_are_used(lookups: l
 def test_a_permission_names_host_and_port(text: str) -> None:
     with pytest.raises(ModelError, match="HOST:PORT"):
         read_place(text)
+
+
+def test_a_cache_that_is_a_file_is_said(tmp_path, monkeypatch):
+    (tmp_path / "cache").write_text("no folder")
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ModelError, match=r"servers\.json cannot be read: Not a directory") as caught:
+        list_servers()
+    assert "REDWELL_CACHE must name a folder" in caught.value.advice
