@@ -64,10 +64,20 @@ class DocumentsModel(PagedModel[ListedDocument]):
         self.restart()
 
     def show_only(self, only: Mapping[str, Any]) -> None:
-        """Show what fits a filter (storage.listing.DocumentFilter as JSON)."""
-        if only != self._only:
-            self._only = dict(only)
-            self.restart()
+        """Show what fits a filter (storage.listing.DocumentFilter as JSON).
+
+        Rows stay until the answer comes where the same documents fit: a click in between would meet no row.
+        """
+        if only == self._only:
+            return
+        same = _fitting(only) == _fitting(self._only)
+        self._only = dict(only)
+        (self.refresh if same else self.restart)()
+
+
+def _fitting(only: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides which documents fit: the runs `asked_in` alone only mark those that are new to them."""
+    return {part: value for part, value in only.items() if value and (part != "asked_in" or only.get("new"))}
 
 
 _TEXTS: Final[Mapping[str, Callable[[ListedDocument], str]]] = {

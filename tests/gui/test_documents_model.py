@@ -112,6 +112,30 @@ def test_only_what_is_looked_at_is_fetched(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "stay"),
+    [
+        ({}, {"text": ""}, True),  # no filter is no filter
+        ({"text": ""}, {"text": "", "asked_in": ("7",)}, True),  # this only marks what is new
+        ({"new": True}, {"new": True, "asked_in": ("7",)}, False),
+        ({"text": ""}, {"text": "a"}, False),
+    ],
+)
+def test_rows_stay_until_the_answer_where_the_filter_lets_the_same_documents_through(
+    qtbot: QtBot, before: dict[str, Any], after: dict[str, Any], stay: bool
+) -> None:
+    worker = worker_of(3)
+    model = DocumentsModel(worker.ask, worker.forget)
+    model.show_only(before)
+    model.begin()
+    worker.settle(model)
+    model.show_only(after)
+    assert (model.row(0) is not None) == stay
+    worker.settle(model)
+    assert model.row(0) == worker.rows[0]
+    assert model.question()["only"] == after
+
+
+@pytest.mark.parametrize(
     ("pages", "ocr", "lines", "said"),
     [(3, 0, 9, "text"), (3, 3, 9, "OCR"), (3, 1, 9, "OCR on 1 of 3"), (3, 0, 0, "no text"), (3, None, 5, "")],
 )
