@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import struct
+import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -375,7 +376,7 @@ def package(index, tmp_path, monkeypatch):
     for path, data in FOLDER_FILES.items():
         (folder / "mini" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "mini" / path).write_bytes(data)
-    monkeypatch.setattr(bundled.sys, "prefix", str(prefix))
+    monkeypatch.setattr(sys, "prefix", str(prefix))
     return folder
 
 
@@ -410,7 +411,7 @@ def test_a_package_that_lies_elsewhere_now_is_linked_again(package, monkeypatch)
     moved = package.parents[2] / "mounted" / "share" / "redwell-models"
     moved.parent.mkdir(parents=True)
     package.rename(moved)
-    monkeypatch.setattr(bundled.sys, "prefix", str(package.parents[2] / "mounted"))
+    monkeypatch.setattr(sys, "prefix", str(package.parents[2] / "mounted"))
     assert find_model().path.resolve() == moved / "tiny.gguf"
 
 
