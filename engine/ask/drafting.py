@@ -159,7 +159,7 @@ async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
     except OutOfTokens as error:
         # The model repeats itself: the columns that it wrote so far are a draft.
         if kept := complete_entries(error.partial, _SCHEMA):
-            return kept
+            return kept.value
         raise
     value: dict[str, Any] = reply.value
     return value

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from engine.errors import ItemError
 from engine.operators.asking.blanks import without_fillers
-from engine.operators.asking.model_node import AGREE, ModelNode
+from engine.operators.asking.model_node import AGREE, RETRIEVER, ModelNode
 from engine.operators.asking.question import Question, request_for
 from engine.operators.base import Tools
 from models.errors import OutOfTokens
@@ -31,27 +31,38 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
     """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply.
 
     Of the reply, texts that only fill in for nothing are null (blanks.without_fillers).
-    Of a reply about one row that was cut in the middle of a list, the complete entries stand, and the ledger says so.
+    Of a reply about one row or group that was cut in the middle of a list, the complete entries stand, and the ledger
+    says so.
     """
     request = request_for(node, question, tools)
     model = model or question.model
     try:
         reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     except OutOfTokens as error:
-        is_own = AGREE in node.takes and not question.answer_at
+        is_own = RETRIEVER in node.takes or AGREE in node.takes  # of others a row may stand in any entry
         kept = complete_entries(error.partial, question.json_schema) if is_own else None
         if kept is None:
             raise
-        name, entries = next(reversed(kept.items()))
-        detail = f"{error}; of {name} the first {len(entries)} are kept, and more may be missing. {error.advice}"
+        detail = f"{error}; of {kept.name} the first {kept.count} are kept, and more may be missing. {error.advice}"
         tools.record.note(question.row_id, "incomplete", "max_tokens", detail)
-        reply = Reply(kept, json.dumps(kept, ensure_ascii=False))
+        reply = Reply(kept.value, json.dumps(kept.value, ensure_ascii=False))
     check_fit(question, reply)
     return without_fillers(question, reply)
 
 
-def complete_entries(partial: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What stands of a reply that was cut in a list: `count` entries of the field `name`."""
+
+    value: dict[str, Any]
+    name: str
+    count: int
+
+
+def complete_entries(partial: str, schema: Mapping[str, Any]) -> Kept | None:
     """Read the beginning of a JSON object that ends within its last list, without the entry that was being written.
+
+    The list may stand in objects within the object, as that of a fold does.
 
     Entries that repeat an earlier one are left out, too: replies are often cut because they go round in circles. None
     where no entry is complete, or what there is does not fit the schema.
@@ -60,17 +71,17 @@ def complete_entries(partial: str, schema: Mapping[str, Any]) -> dict[str, Any] 
         value = from_json(partial, allow_partial="trailing-strings")
     except ValueError:
         return None
-    if not isinstance(value, dict) or not value:
-        return None
-    name, entries = next(reversed(value.items()))
-    if not isinstance(entries, list):
+    inner, last, name = value, value, ""
+    while isinstance(last, dict) and last:
+        inner, (name, last) = last, next(reversed(last.items()))
+    if not name or not isinstance(last, list):
         return None
     kept: list[Any] = []
-    for entry in entries[:-1]:
+    for entry in last[:-1]:
         if entry not in kept:
             kept.append(entry)
-    value[name] = kept
-    return value if kept and not find_misfits(value, dict(schema)) else None
+    inner[name] = kept
+    return Kept(value, name, len(kept)) if kept and not find_misfits(value, dict(schema)) else None
 
 
 def check_fit(question: Question, reply: Reply) -> None:

@@ -46,8 +46,21 @@ OFFICERS: dict[str, Any] = {
     ],
 )
 def test_entries_before_the_cut(partial: str, kept: list[tuple[str, int]] | None) -> None:
-    value = complete_entries(partial, OFFICERS)
-    assert (value and [(entry["name"], entry["badge"]) for entry in value["officers"]]) == kept
+    found = complete_entries(partial, OFFICERS)
+    assert (found and [(entry["name"], entry["badge"]) for entry in found.value["officers"]]) == kept
+    assert found is None or (found.name, found.count) == ("officers", len(kept or ()))
+
+
+def test_the_list_may_stand_within_other_objects() -> None:
+    schema = {"type": "object", "properties": {"notes": {"type": "string"}, "output": OFFICERS}}
+    partial = '{"notes": "n", "output": {"station": "North", "officers": [{"name": "A", "badge": 1}, {"na'
+    found = complete_entries(partial, schema)
+    assert found is not None
+    assert (found.name, found.count) == ("officers", 1)
+    assert found.value == {
+        "notes": "n",
+        "output": {"station": "North", "officers": [{"name": "A", "badge": 1}]},
+    }
 
 
 LIST_NAMES = """
@@ -79,3 +92,26 @@ def test_a_row_without_a_complete_entry_fails_as_before(bench, tmp_path) -> None
     desk = bench(backend=ScriptedBackend(cut_at_once))
     asyncio.run(desk.run(pipeline(file, LIST_NAMES)))
     assert [e.operator for e in desk.of(RowFailed)] == ["list_names"]
+
+
+REDUCE_NAMES = """
+  - {name: list_names, type: reduce, reduce_key: station, FOLD prompt: "{{ inputs }}",
+     output: {schema: {names: "list[string]"}}}
+"""
+
+
+def cut_fold(request: Any) -> Any:
+    begin = '{"scratchpad": "", "output": ' if request.purpose.task.startswith("fold") else ""
+    raise OutOfTokens("the reply repeats itself after 9 tokens", partial=begin + '{"names": ["Ann", "Bo", "Ann", "Ce')
+
+
+@pytest.mark.parametrize("fold", ["", "fold_batch_size: 2,"])
+def test_a_group_whose_list_was_cut_keeps_what_is_complete(bench, tmp_path, fold: str) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"station": "North", "text": str(number)} for number in range(3)])
+    desk = bench(backend=ScriptedBackend(cut_fold))
+    result = asyncio.run(desk.run(pipeline(file, REDUCE_NAMES.replace("FOLD", fold))))
+    assert [row["names"] for row in desk.values(result)] == [["Ann", "Bo"]]
+    assert desk.of(RowFailed) == []
+    notes = [d.record for d in desk.case.ledger.decisions(result.run_id, "list_names")]
+    assert {(note.verdict, note.by) for note in notes} == {("incomplete", "max_tokens")}
+    assert all("of names the first 2 are kept" in note.detail for note in notes)
