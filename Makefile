@@ -18,7 +18,7 @@ help:
 	@echo "make bench      run the benchmarks of tests/bench"
 	@echo "make fuzz       read changed files, cases, models and commands by chance (SECONDS_EACH=600 for ten minutes each)"
 	@echo "make package    build dist/redwell_VERSION_amd64.deb, which needs no compiler, network or Python"
-	@echo "                (WITH_MODELS=1: the default models as well)"
+	@echo "                (WITH_MODELS=1: the default models as well; WITH_VULKAN=1: the library for graphics cards)"
 	@echo "make package-test  install it in a bare Debian 12 without a network, and use it there (as root)"
 	@echo "make clean      remove .venv, caches and what the demo wrote (models stay in the per-user cache)"
 
@@ -53,7 +53,7 @@ fuzz: setup
 	cd tests && ../$(BIN)/python -m fuzz --seconds $(SECONDS_EACH)
 
 package: setup
-	$(BIN)/python packaging/package.py $(if $(WITH_MODELS),--with-models)
+	$(BIN)/python packaging/package.py $(if $(WITH_MODELS),--with-models) $(if $(WITH_VULKAN),--with-vulkan)
 
 package-test:
 	bash packaging/package_test.sh dist

@@ -80,15 +80,30 @@ def _begin() -> None:
         chosen = one_of(PROCESSOR, sorted(variants))
         if chosen is None:
             library.ggml_backend_load_all_from_path(str(_library_folder()).encode())
-        else:
-            load = library.ggml_backend_load
-            load.restype = ctypes.c_void_p
-            if not load(str(variants[chosen]).encode()):
-                raise ModelError(
-                    f"this processor cannot run llama.cpp's library for {chosen}",
-                    advice=f"Unset {PROCESSOR}: the best one is chosen then.",
-                )
+        elif not _load(variants[chosen]):
+            raise ModelError(
+                f"this processor cannot run llama.cpp's library for {chosen}",
+                advice=f"Unset {PROCESSOR}: the best one is chosen then.",
+            )
     lc.llama_backend_init()
+
+
+def _load(path: Path) -> bool:
+    """Load a library of llama.cpp by itself; False where it cannot be used here."""
+    load = lc.llama_cpp._lib.ggml_backend_load
+    load.restype = ctypes.c_void_p
+    return bool(load(str(path).encode()))
+
+
+@cache
+def _begin_with_cards() -> None:
+    """Load the libraries for graphics cards that a package brought, once; none where there are none.
+
+    Not before a card is to be used: llama.cpp would compute long prompts there, however few layers it holds.
+    """
+    _begin()
+    for path in sorted((_library_folder() / "cards").glob("libggml-*.so")):
+        _load(path)
 
 
 def processor_variants() -> dict[str, Path]:
@@ -115,7 +130,7 @@ def _loaded(*names: str) -> set[str]:
 
 def supports_gpu() -> bool:
     """Say whether the llama.cpp that is installed was built for a graphics card that it can use."""
-    _begin()
+    _begin_with_cards()
     return bool(lc.llama_supports_gpu_offload())
 
 
@@ -124,7 +139,7 @@ class LlamaRuntime:
 
     def __init__(self, path: Path, settings: RuntimeSettings) -> None:
         """Load the weights; raises WeightsCorrupt, RecurrentModel or NotEnoughMemory with what to do."""
-        _begin()
+        (_begin_with_cards if settings.gpu_layers else _begin)()
         parameters = lc.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
         self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)

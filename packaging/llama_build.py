@@ -18,10 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from llama_patch import CHANGES, PatchFailed, patch_source
+from llama_patch import CHANGES, FOR_OLD_VULKAN_HEADERS, Insertion, PatchFailed, Replacement, patch_source
 
 from models.cache_place import cache_folder
 
@@ -30,6 +30,7 @@ LEAST_CLANG = 16
 # The vision library takes a third of the build and is not used.
 ALWAYS = ("-DLLAVA_BUILD=OFF",)
 VARIANTS = "every-cpu"
+VULKAN = "vulkan"
 FLAG_NEEDS = {
     "GGML_SSE42": {"sse4_2"},
     "GGML_AVX": {"avx"},
@@ -51,18 +52,22 @@ class BuildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """A compiler and flags. `compiler` is its version line; cc and cxx are "" for the system's default."""
+    """A compiler and flags. `compiler` is its version line; cc and cxx are "" for the system's default.
+
+    `changes` are made to the source besides llama_patch.CHANGES.
+    """
 
     label: str
     cc: str
     cxx: str
     compiler: str
     cmake_args: tuple[str, ...]
+    changes: tuple[Insertion | Replacement, ...] = ()
 
     def key(self, version: str, cpu_features: frozenset[str]) -> str:
         """Name the wheel: everything that decides its machine code, so a cache can serve several machines."""
         parts = [version, platform.machine(), self.compiler, *self.cmake_args, *sorted(cpu_features)]
-        parts += map(repr, CHANGES)
+        parts += map(repr, (*CHANGES, *self.changes))
         return f"{version}-{self.label}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
 
@@ -95,11 +100,20 @@ def variants_plan() -> BuildPlan:
 
     clang alone, for gcc 12 miscompiles the AMX variant. Raises BuildFailed.
     """
+    return _package_plan(VARIANTS, "-DGGML_CPU_ALL_VARIANTS=ON")
+
+
+def vulkan_plan() -> BuildPlan:
+    """Return the build of which packages take the library for graphics cards alone. Raises BuildFailed."""
+    return replace(_package_plan(VULKAN, "-DGGML_CPU=OFF", "-DGGML_VULKAN=ON"), changes=FOR_OLD_VULKAN_HEADERS)
+
+
+def _package_plan(label: str, *flags: str) -> BuildPlan:
     clang = find_clang()
     if clang is None:
         raise BuildFailed("a package needs clang 16 or newer: apt-get install clang-16 libomp-16-dev")
-    flags = ("-DGGML_NATIVE=OFF", "-DGGML_BACKEND_DL=ON", "-DGGML_CPU_ALL_VARIANTS=ON")
-    return BuildPlan(VARIANTS, clang[0], clang[1], _version_line(clang[0]), (*ALWAYS, *flags))
+    loaded = ("-DGGML_NATIVE=OFF", "-DGGML_BACKEND_DL=ON")
+    return BuildPlan(label, clang[0], clang[1], _version_line(clang[0]), (*ALWAYS, *loaded, *flags))
 
 
 def processor_plans(cpu_features: frozenset[str], extra: tuple[str, ...]) -> list[BuildPlan]:
@@ -183,7 +197,7 @@ def build_wheel(plan: BuildPlan, folder: Path, log: Path) -> Path:
             _run([*fetch, *lock, str(HERE / "requirements-llama.lock")], output, environment)
             root = _unpack(next(work.glob("llama_cpp_python-*.tar.gz")), work / "source")
             try:
-                patch_source(root)
+                patch_source(root, plan.changes)
             except PatchFailed as error:
                 raise BuildFailed(str(error)) from error
             _run(["wheel", *source, "--wheel-dir", str(work / "wheel"), str(root)], output, environment)

@@ -11,6 +11,7 @@ AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -177,14 +178,45 @@ CHANGES: tuple[Insertion | Replacement, ...] = (
 )
 
 
+VULKAN = "vendor/llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"
+
+FOR_OLD_VULKAN_HEADERS = (
+    Replacement(
+        VULKAN,
+        begin="    VkBool32 enable_best_practice = layer_settings;\n",
+        end="#ifdef __APPLE__\n    if (portability_enumeration_ext) {\n        instance_create_info.flags",
+        old="""    std::vector<vk::LayerSettingEXT> settings = {
+        {
+            "VK_LAYER_KHRONOS_validation",
+            "validate_best_practices",
+            vk::LayerSettingTypeEXT::eBool32,
+            1,
+            &enable_best_practice
+        },
+    };
+    vk::LayerSettingsCreateInfoEXT layer_setting_info(settings);
+""",
+        new="    (void) enable_best_practice;\n",
+    ),
+    Replacement(
+        VULKAN,
+        begin="    (void) enable_best_practice;\n",
+        end="#ifdef __APPLE__\n    if (portability_enumeration_ext) {\n        instance_create_info.flags",
+        old="layers, extensions, &layer_setting_info);",
+        new="layers, extensions);",
+    ),
+)
+"""The headers of Debian 12 lack what only checks llama.cpp's own calls, for those who write it."""
+
+
 class PatchFailed(Exception):
     """The source is not the one this change was written for."""
 
 
-def patch_source(root: Path) -> None:
+def patch_source(root: Path, further: Sequence[Insertion | Replacement] = ()) -> None:
     """Change the unpacked source of llama-cpp-python at `root`. Raises PatchFailed, with nothing written."""
     changed: dict[Path, str] = {}
-    for change in CHANGES:
+    for change in (*CHANGES, *further):
         path = root / change.file
         try:
             text = changed.get(path) or path.read_text()

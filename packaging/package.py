@@ -2,6 +2,7 @@
 
     make package                # dist/redwell_VERSION_amd64.deb, its SBOM and the hash
     make package WITH_MODELS=1  # and dist/redwell-models_VERSION_all.deb: the default models of this machine's cache
+    make package WITH_VULKAN=1  # and dist/redwell-vulkan_VERSION_amd64.deb: llama.cpp's library for graphics cards
     APPIMAGE_RUNTIME=FILE APPIMAGE_RUNTIME_SHA256=HASH make package   # and an AppImage, with the models if those are
 
 Run by the environment of `make setup` on Debian 12. It fetches Debian's Python and the locked wheels, and takes the
@@ -25,9 +26,10 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from llama_build import VARIANTS, BuildFailed, build_wheel, variants_plan, wheel_folder
+from llama_build import BuildFailed, BuildPlan, build_wheel, variants_plan, vulkan_plan, wheel_folder
 from packing import (
     PackageFailed,
     checked_runtime,
@@ -55,6 +57,10 @@ MODELS = PREFIX / "share" / "redwell-models"
 PYTHON_PACKAGES = ("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib")
 NEEDED_PACKAGES = ("binutils", "libwayland-cursor0", "libwayland-egl1")
 """What a build takes of this machine beside what set-up installs."""
+OF_VULKAN = ("libvulkan-dev", "glslc")
+"""The same for the library for graphics cards."""
+RUNTIME = PREFIX / "lib/python3.11/dist-packages/llama_cpp/lib"
+"""llama.cpp's libraries in a tree."""
 
 DATA_PACKAGES = ("fonts-dejavu-core", "fontconfig-config", "xkb-data")
 SYSTEM_LIBRARIES = re.compile(
@@ -146,11 +152,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--with-models", action="store_true", help="pack the default models of this machine as well")
+    parser.add_argument("--with-vulkan", action="store_true", help="pack the library for graphics cards as well")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="redwell-package-") as scratch:
         try:
-            built = build(Path(scratch), given.out.absolute(), with_models=given.with_models)
+            options = {"with_models": given.with_models, "with_vulkan": given.with_vulkan}
+            built = build(Path(scratch), given.out.absolute(), **options)
         except (PackageFailed, BuildFailed, ModelError, subprocess.CalledProcessError) as error:
             print(f"package.py: {error}", file=sys.stderr)
             return 3
@@ -159,16 +167,17 @@ def main() -> int:
     return 0
 
 
-def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
+def build(scratch: Path, out: Path, *, with_models: bool, with_vulkan: bool) -> list[Path]:
     """Make the tree, the SBOM and the packages; return their paths. Raises ModelError for a model that is not here."""
     checked_runtime()  # before the long work, not behind it
-    check_tools()
+    check_tools(*(OF_VULKAN if with_vulkan else ()))
     models = scratch / "models"
     if with_models:
         take_models(models)
     tree = scratch / "tree"
     home = tree / PREFIX
     packages = home / "lib" / "python3.11" / "dist-packages"
+    patchelf = tools(scratch)
     print("Python and its data, from Debian's packages", flush=True)
     systems = unpack_python(scratch, home)
     print("the locked packages and Redwell", flush=True)
@@ -176,8 +185,11 @@ def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     pack_pip(packages, home / PIP)
     remove_unused(packages)
     print("the libraries that they need", flush=True)
-    bundle_libraries(home, tools(scratch))
+    bundle_libraries(home, patchelf)
     check_glibc(home)
+    vulkan = scratch / "vulkan"
+    if with_vulkan:
+        take_vulkan(vulkan, patchelf)
     write_starter(tree, home)
     compile_all(home / "lib" / "python3.11")
     print("a look at whether it works", flush=True)
@@ -185,14 +197,14 @@ def build(scratch: Path, out: Path, *, with_models: bool) -> list[Path]:
     sbom = out / f"redwell-{version()}.cdx.json"
     sbom.write_text(json.dumps(bill_of_materials(packages, systems), indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(sbom, home / "share" / "sbom.cdx.json")
-    return write_packages(scratch, tree, models, out)
+    return write_packages(scratch, tree, {"models": models, "vulkan": vulkan}, out)
 
 
-def check_tools() -> None:
+def check_tools(*further: str) -> None:
     """Raise PackageFailed where one of Debian's packages is not installed that a build takes something of."""
     missing = [
         name
-        for name in NEEDED_PACKAGES
+        for name in (*NEEDED_PACKAGES, *further)
         if subprocess.run(["dpkg", "-s", name], capture_output=True, check=False).returncode
     ]
     if missing:
@@ -251,17 +263,35 @@ def ignored_of_python(folder: str, names: list[str]) -> set[str]:
 
 def install_packages(packages: Path) -> None:
     """Install the locked packages, llama-cpp-python for every CPU, and Redwell, into the tree."""
-    wheels = wheel_folder(variants_plan(), frozenset({VARIANTS}))
-    wheel = next(wheels.glob("*.whl"), None)
-    if wheel is None:
-        print("  building llama-cpp-python for every CPU, 20 minutes or so", flush=True)
-        wheels.parent.mkdir(parents=True, exist_ok=True)
-        wheel = build_wheel(variants_plan(), wheels, wheels.parent / "build-variants.log")
+    wheel = kept_wheel(variants_plan(), "for every CPU, 20 minutes or so")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile", "--target")
     run(*pip, packages, "--no-deps", "--require-hashes", "-r", HERE / "requirements-run.lock")
     run(*pip, packages, "--no-deps", "--no-index", wheel)
     take_runtime(wheel, packages / "llama_cpp" / "lib")
     run(*pip, packages, "--no-deps", "--no-build-isolation", ROOT)
+
+
+def kept_wheel(plan: BuildPlan, what: str) -> Path:
+    """Return the wheel of a plan from this machine's cache, built where it is not there yet. Raises BuildFailed."""
+    wheels = wheel_folder(plan, frozenset({plan.label}))
+    if wheel := next(wheels.glob("*.whl"), None):
+        return wheel
+    print(f"  building llama-cpp-python {what}", flush=True)
+    wheels.parent.mkdir(parents=True, exist_ok=True)
+    return build_wheel(plan, wheels, wheels.parent / f"build-{plan.label}.log")
+
+
+def take_vulkan(root: Path, patchelf: Path) -> None:
+    """Put llama.cpp's library for graphics cards where models.llama_runtime looks for it. Raises BuildFailed."""
+    library = root / RUNTIME / "cards" / "libggml-vulkan.so"
+    library.parent.mkdir(parents=True)
+    with zipfile.ZipFile(kept_wheel(vulkan_plan(), "for graphics cards, half an hour or so")) as archive:
+        member = next(name for name in archive.namelist() if Path(name).name == library.name)
+        library.write_bytes(archive.read(member))
+    run("strip", "--strip-unneeded", library)
+    run(patchelf, "--set-rpath", "$ORIGIN/..:$ORIGIN/../../../../../bundled", library)
+    check_glibc(root)
+    install(ROOT / "LICENSE", root / "usr/share/doc/redwell-vulkan/copyright")
 
 
 def take_runtime(wheel: Path, folder: Path) -> None:
@@ -435,17 +465,17 @@ def check_tree(home: Path) -> None:
 # -- the package ---------------------------------------------------------------------------------------------------
 
 
-def write_packages(scratch: Path, tree: Path, models: Path, out: Path) -> list[Path]:
-    """Write the .deb, that of the models if they were taken, an AppImage where its runtime is given, and the SHA-256.
+def write_packages(scratch: Path, tree: Path, parts: Mapping[str, Path], out: Path) -> list[Path]:
+    """Write the .deb, those of parts that were taken, an AppImage where its runtime is given, and the SHA-256.
 
-    Return the packages.
+    `parts` are the trees of the models and of the library for graphics cards, there or not. Return the packages.
     """
     time = int(output("git", "log", "-1", "--format=%ct", cwd=ROOT))
     built = []
     if runtime := checked_runtime():
         print("the AppImage", flush=True)
         appdir, image = scratch / "AppDir", scratch / "image.squashfs"
-        make_appdir(tree, appdir, models)
+        make_appdir(tree, appdir, parts["models"])
         pack_squashfs(appdir, image, time)
         built.append(out / f"Redwell-{version()}-x86_64.AppImage")
         pack_appimage(runtime, image, built[0])
@@ -455,11 +485,13 @@ def write_packages(scratch: Path, tree: Path, models: Path, out: Path) -> list[P
         install(LINUX / script, tree / "DEBIAN" / script, 0o755)
     built.append(out / f"redwell_{version()}_amd64.deb")
     pack_deb(tree, built[-1], time)
-    if models.exists():
-        print("the .deb of the models", flush=True)
-        write_control(models, "control-models")
-        built.append(out / f"redwell-models_{version()}_all.deb")
-        pack_deb(models, built[-1], time, compression="none")  # weights do not get smaller
+    for name, root in parts.items():
+        if root.exists():
+            print(f"the .deb: {name}", flush=True)
+            write_control(root, f"control-{name}")
+            kind, compression = ("all", "none") if name == "models" else ("amd64", "xz")  # weights do not get smaller
+            built.append(out / f"redwell-{name}_{version()}_{kind}.deb")
+            pack_deb(root, built[-1], time, compression=compression)
     lines = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(built)]
     (out / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     return built

@@ -68,9 +68,12 @@ def packaged(tmp_path, monkeypatch):
     monkeypatch.setattr(llama_runtime, "_library_folder", lambda: tmp_path)
     monkeypatch.setattr(llama_runtime.lc.llama_cpp, "_lib", ggml)
     monkeypatch.setattr(llama_runtime.lc, "llama_backend_init", lambda: None)
-    llama_runtime._begin.cache_clear()
+    kept = (llama_runtime._begin, llama_runtime._begin_with_cards)
+    for function in kept:
+        function.cache_clear()
     yield ggml
-    llama_runtime._begin.cache_clear()
+    for function in kept:
+        function.cache_clear()
 
 
 def test_a_package_takes_the_best_library_or_the_one_that_is_named(packaged, monkeypatch):
@@ -79,6 +82,17 @@ def test_a_package_takes_the_best_library_or_the_one_that_is_named(packaged, mon
     monkeypatch.setenv("REDWELL_PROCESSOR", "haswell")
     llama_runtime._begin()
     assert packaged.loaded == ["the best", "libggml-cpu-haswell.so"]
+
+
+def test_a_library_for_graphics_cards_is_loaded_when_a_card_is_to_be_used(packaged, monkeypatch):
+    folder = llama_runtime._library_folder() / "cards"
+    folder.mkdir()
+    (folder / "libggml-vulkan.so").touch()
+    monkeypatch.setattr(llama_runtime.lc, "llama_supports_gpu_offload", lambda: True)
+    llama_runtime._begin()
+    assert packaged.loaded == ["the best"]
+    assert llama_runtime.supports_gpu()
+    assert packaged.loaded == ["the best", "libggml-vulkan.so"]
 
 
 @pytest.mark.parametrize(

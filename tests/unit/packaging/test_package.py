@@ -29,8 +29,9 @@ def test_the_launcher_and_the_scripts_of_the_package_are_shell() -> None:
         subprocess.run(["sh", "-n", str(package.LINUX / name)], check=True)
 
 
-def test_the_control_file_has_no_word_left_to_fill_in() -> None:
-    control = package.filled("control", version="1.2", kilobytes=34)
+@pytest.mark.parametrize("name", ["control", "control-models", "control-vulkan"])
+def test_a_control_file_has_no_word_left_to_fill_in(name: str) -> None:
+    control = package.filled(name, version="1.2", kilobytes=34)
     assert "Version: 1.2\n" in control
     assert "Installed-Size: 34\n" in control
     assert "@" not in control.replace("redwell@localhost", "")
@@ -90,6 +91,21 @@ def test_one_library_for_each_processor_and_no_copies(tmp_path: Path) -> None:
     assert (tmp_path / "libggml-cpu-haswell.so").read_text() == "haswell"
     assert not (tmp_path / "llama-bench").exists()
     assert (tmp_path / "libllama.so").readlink() == (tmp_path / "libllama.so.0").readlink() == Path("libllama.so.0.5.0")
+
+
+def test_the_library_for_graphics_cards_lies_where_it_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = tmp_path / "x.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("llama_cpp/lib/libggml-vulkan.so", Path("/proc/self/exe").read_bytes())
+    monkeypatch.setattr(package, "kept_wheel", lambda plan, what: wheel)
+    monkeypatch.setattr(package, "vulkan_plan", lambda: None)
+    patched: list[object] = []
+    monkeypatch.setattr(package, "run", lambda *command: patched.append(command[0]))
+    package.take_vulkan(tmp_path / "tree", Path("patchelf"))
+    assert (tmp_path / "tree" / package.RUNTIME / "cards/libggml-vulkan.so").is_file()
+    assert patched == ["strip", Path("patchelf")]
 
 
 def test_the_lock_of_packages_is_part_of_the_lock() -> None:
