@@ -155,11 +155,18 @@ def check_own_models() -> list[Check]:
 
 
 def check_cards(hardware: Hardware) -> list[Check]:
-    """Say how much of the default model llama.cpp would put on the graphics cards, and why; nothing without a card."""
-    if not hardware.gpus or importlib.util.find_spec("llama_cpp") is None:
+    """Say how much of the default model llama.cpp would put on the graphics cards, and why.
+
+    Nothing where there is no card that Redwell knows and none is asked for.
+    """
+    if (
+        not (hardware.gpus or os.environ.get("REDWELL_GPU_LAYERS", "").strip())
+        or importlib.util.find_spec("llama_cpp") is None
+    ):
         return []
-    cards = ", ".join(
-        f"{gpu.name}{f', {_gb(gpu.free_bytes)} free' if gpu.memory_bytes else ''}" for gpu in hardware.gpus
+    cards = (
+        ", ".join(f"{gpu.name}{f', {_gb(gpu.free_bytes)} free' if gpu.memory_bytes else ''}" for gpu in hardware.gpus)
+        or "no card of NVIDIA or Apple"
     )
     try:
         answer = run_child("models.gpu_layers", find_model().path, timeout_seconds=CARDS_TIMEOUT_SECONDS)

@@ -113,6 +113,9 @@ def describe_choice(path: Path) -> LayerChoice:
     from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment()
+    if settings.gpu_layers and not supports_gpu():
+        wanted = f"REDWELL_GPU_LAYERS is {settings.gpu_layers}"
+        return LayerChoice(0, f"{wanted}, but this llama.cpp has no graphics card that it can use: see docs/gpu.md")
     if settings.gpu_layers is not None:
         return LayerChoice(settings.gpu_layers, "REDWELL_GPU_LAYERS says so")
     return choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu)

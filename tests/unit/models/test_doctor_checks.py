@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,17 @@ def test_what_goes_to_a_card_is_said_with_the_reason(monkeypatch, code, output, 
 
 def test_a_machine_without_a_card_is_not_asked_about_it():
     assert doctor.check_cards(replace(inspect_hardware(), gpus=())) == []
+
+
+def test_layers_that_no_card_can_hold_are_said(monkeypatch):
+    reason = "REDWELL_GPU_LAYERS is 9, but this llama.cpp has no graphics card that it can use: see docs/gpu.md"
+    answer = subprocess.CompletedProcess([], 0, json.dumps({"layers": 0, "reason": reason}), "")
+    monkeypatch.setenv("REDWELL_GPU_LAYERS", "9")
+    monkeypatch.setattr(doctor, "find_model", lambda: InstalledModel(Path("m.gguf"), "d", "m"))
+    monkeypatch.setattr(doctor, "run_child", lambda module, path, timeout_seconds: answer)
+    (found,) = doctor.check_cards(replace(inspect_hardware(), gpus=()))
+    assert not found.ok
+    assert found.detail == f"no card of NVIDIA or Apple; {reason}"
 
 
 def test_a_processor_without_avx2_is_slow_not_hidden():

@@ -10,7 +10,15 @@ from gguf_files import weights
 
 from models.errors import ModelError, RuntimeMissing
 from models.gguf import TensorBytes
-from models.gpu_layers import RESERVE_BYTES, LayerNeeds, choose_for_machine, choose_layers, needs_of, rooms_on
+from models.gpu_layers import (
+    RESERVE_BYTES,
+    LayerNeeds,
+    choose_for_machine,
+    choose_layers,
+    describe_choice,
+    needs_of,
+    rooms_on,
+)
 from models.hardware import Gpu, inspect_hardware
 from models.llama import LlamaSettings
 from models.opening import open_here
@@ -126,3 +134,17 @@ def test_a_failure_with_layers_on_the_card_says_how_to_do_without(tmp_path, monk
     with pytest.raises(RuntimeMissing) as caught:
         opened(model_file(tmp_path), gpu_layers=0)
     assert caught.value.advice == "Close other programs."
+
+
+@pytest.mark.parametrize(
+    ("has_card", "layers", "reason"),
+    [(True, 9, "REDWELL_GPU_LAYERS says so"), (False, 0, "no graphics card that it can")],
+)
+def test_layers_that_are_asked_for_need_a_card(monkeypatch, has_card: bool, layers: int, reason: str) -> None:
+    from models import llama_runtime
+
+    monkeypatch.setenv("REDWELL_GPU_LAYERS", "9")
+    monkeypatch.setattr(llama_runtime, "supports_gpu", lambda: has_card)
+    choice = describe_choice(Path("not read"))
+    assert choice.layers == layers
+    assert reason in choice.reason
