@@ -17,6 +17,7 @@ newest() { find "$dist" -maxdepth 1 -name "$1" -printf '%T@ %p\n' | sort -rn | h
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 deb=$(newest 'redwell_*_amd64.deb'); models_deb=$(newest 'redwell-models_*_all.deb'); appimage=$(newest '*.AppImage')
+vulkan_deb=$(newest 'redwell-vulkan_*_amd64.deb')
 [[ -n $deb ]] || fail "there is no redwell_*_amd64.deb in $dist: make package"
 for tool in debootstrap:debootstrap Xvfb:xvfb import:imagemagick xdotool:xdotool; do
   command -v "${tool%%:*}" > /dev/null || apt-get install -y -qq --no-install-recommends "${tool##*:}" > /dev/null
@@ -116,11 +117,20 @@ else
   inside redwell models add /root/models
 fi
 inside redwell doctor || true
+if [[ -n $vulkan_deb ]]; then
+  say "apt install ./redwell-vulkan.deb, with Vulkan's loader and without a driver"
+  (cd "$root/root" && apt-get download libvulkan1 2> /dev/null) || fail "libvulkan1 cannot be had"
+  cp "$vulkan_deb" "$root/root/vulkan.deb"
+  inside sh -c 'cd /root && apt-get install -y --no-install-recommends ./libvulkan1*.deb ./vulkan.deb' > "$work/apt.log" 2>&1 \
+    || { tail -5 "$work/apt.log"; fail "apt-get"; }
+  inside env REDWELL_GPU_LAYERS=999 redwell doctor > "$work/doctor.log" || true
+  grep -q "has no graphics card that it can use" <(tr -s ' \n' ' ' < "$work/doctor.log") || fail "see $work/doctor.log"
+fi
 ask_the_demo deb redwell
 say "the window's first start"
 open_window "$work/first-start.png" redwell desktop
 say "removed again"
-inside apt-get remove -y redwell > "$work/remove.log" 2>&1
+inside apt-get remove -y redwell > "$work/remove.log" 2>&1  # and redwell-vulkan, which needs it
 [[ ! -e $root/opt/redwell/bin/python3.11 ]] || fail "the tree is still there"
 [[ -e $root/root/old.redwell && -d $root/root/.cache/redwell ]] || fail "the user's case or cache is gone"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from engine.documents.answers import LONGEST_LINE, plain_output, read_line
@@ -30,16 +31,17 @@ def render_page(
     dpi: int = 150,
     member: str = "",
     options: ParseOptions | None = None,
+    child: Child | None = None,
 ) -> None:
     """Write page `page` (from 1) of a PDF or picture as a PNG to `out`, with `boxes` (points) drawn on it.
 
     `member` names a file inside `path`, as `attachment.pdf` in a mail or `folder/scan.png` in a ZIP. The work is done
-    in a child process. Raise DocumentError: `no_page_image` for a kind without pages or a page that is not there,
-    `crashed` (also when it takes too long), or what reading the file raises.
+    in a child process, `child` if there is one. Raise DocumentError: `no_page_image` for a kind without pages or a page
+    that is not there, `crashed` (also when it takes too long), or what reading the file raises.
     """
     options = options or ParseOptions()
-    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch:
-        command = {
+    with tempfile.TemporaryDirectory(prefix="redwell-", dir=child.folder if child else None) as scratch:
+        command: dict[str, object] = {
             "do": "render",
             "path": str(path.absolute()),
             "page": page,
@@ -50,34 +52,75 @@ def render_page(
             "scratch": scratch,
             "options": options.to_json(),
         }
-        check_answer(ask_child(command, options, Path(scratch), [path.absolute()]))
+        if child is None:
+            check_answer(ask_child(command, options, Path(scratch), [path.absolute()]))
+        else:
+            check_answer(child.ask(command))
         shutil.move(plain_output(Path(scratch) / "page.png", PNG), out)
 
 
-def ask_child(command: dict[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> bytes:
-    """Run one command in a child of its own, which may write below `folder` and read `reads`.
+class Child:
+    """A child process for one command after the other, which may write below `folder` and read `reads`.
 
-    Return its answer, empty when it ended without one.
+    It is started when it is first asked, and again after it has died.
     """
-    with subprocess.Popen(
-        child_command(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=child_environment(options.threads, folder),
-    ) as child:
-        # The child ends when its stdin closes, so stdin stays open until the answer is there or the time is up.
-        alarm = threading.Timer(4 * options.step_seconds, child.kill)
+
+    def __init__(self, options: ParseOptions, folder: Path, reads: Collection[Path]) -> None:
+        self.folder = folder
+        self._options, self._reads = options, reads
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def ask(self, command: Mapping[str, object]) -> bytes:
+        """Have one command done; return the answer, empty when the child ended without one or took too long."""
+        process = self._process = self._process or self._start()
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("the child is started with pipes")
+        alarm = threading.Timer(4 * self._options.step_seconds, process.kill)
         alarm.start()
         try:
-            if child.stdin is None or child.stdout is None:
-                raise RuntimeError("the child is started with pipes")
-            child.stdin.write(cage_line(folder, reads) + (json.dumps(command) + "\n").encode())
-            child.stdin.flush()
-            return child.stdout.readline(LONGEST_LINE)
+            process.stdin.write((json.dumps(command) + "\n").encode())
+            process.stdin.flush()
+            answer = process.stdout.readline(LONGEST_LINE)
+        except BrokenPipeError:  # it ended before it was asked
+            answer = b""
         finally:
             alarm.cancel()
-            child.kill()
+        if not answer:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with contextlib.suppress(BrokenPipeError):  # what it has not read goes with it
+                process.__exit__(None, None, None)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            child_command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(self._options.threads, self.folder),
+        )
+        # The child ends when its stdin closes, so stdin stays open.
+        if process.stdin is not None:
+            process.stdin.write(cage_line(self.folder, self._reads))
+        return process
+
+
+def ask_child(command: Mapping[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> bytes:
+    """Run one command in a child of its own (Child); return its answer, empty when it ended without one."""
+    with Child(options, folder, reads) as child:
+        return child.ask(command)
 
 
 def check_answer(answer: bytes) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.documents.document import Box
 from engine.documents.options import ParseOptions
-from engine.documents.render import render_page
+from engine.documents.render import Child, render_page
 from engine.errors import DocumentError
 from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
@@ -41,8 +41,19 @@ def marked_pages(case: Case, places: Iterable[EvidenceRecord]) -> list[PageImage
     return [PageImage(document, page, tuple(page_boxes)) for (document, page), page_boxes in boxes.items()]
 
 
-def draw(documents: Documents, image: PageImage, out: Path, options: ParseOptions, *, dpi: int = 150) -> None:
-    """Write a PNG of the page with its boxes; raises DocumentError when that cannot be done."""
+def draw(  # noqa: PLR0913 - what is drawn, and how
+    documents: Documents,
+    image: PageImage,
+    out: Path,
+    options: ParseOptions,
+    *,
+    dpi: int = 150,
+    child: Child | None = None,
+) -> None:
+    """Write a PNG of the page with its boxes; raises DocumentError when that cannot be done.
+
+    `child` draws it if there is one, which may read the file of the page.
+    """
     file, member = source_file(documents, image.document_id)
     if not member and _sha256(file) != image.document_id:
         raise DocumentError(
@@ -50,7 +61,7 @@ def draw(documents: Documents, image: PageImage, out: Path, options: ParseOption
             reason="changed",
             advice="Run the pipeline again, then trace again.",
         )
-    render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options)
+    render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options, child=child)
 
 
 def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.documents.options import ParseOptions
+from engine.documents.render import Child
 from engine.documents.report import ReportField, ReportLine, ReportPlace, ReportSection, ReportSpec, make_report
 from engine.errors import DocumentError, UsageError
 from engine.results.values import shown
 from engine.values.cells import is_typed
-from engine.worker.page_images import PageImage, draw, marked_pages
+from engine.worker.page_images import PageImage, draw, marked_pages, source_file
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import file_names
@@ -56,8 +58,12 @@ def write_report(
             advice="Select fewer rows for the report, or write a table.",
         )
     files = file_names(case.documents)
-    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
-        drawing = _Drawing(case, files, Path(scratch), options, told, total)
+    with (
+        tempfile.TemporaryDirectory(prefix="redwell-") as scratch,
+        Child(options, Path(scratch), _sources(case, gathered)) as child,
+        replacing(out) as path,
+    ):
+        drawing = _Drawing(case, files, child, options, told, total)
         sections = tuple(
             ReportSection(
                 f"Row {number}: {_title(evidence.row, table)}",
@@ -83,13 +89,22 @@ def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evi
     return _Evidence(row, records, tuple(marked_pages(case, records)))
 
 
+def _sources(case: Case, gathered: Sequence[_Evidence]) -> set[Path]:
+    """Return the files that pages are drawn from; one that has gone is told where its page is drawn."""
+    found = set()
+    for document in {page.document_id for evidence in gathered for page in evidence.pages}:
+        with contextlib.suppress(DocumentError):
+            found.add(source_file(case.documents, document)[0].absolute())
+    return found
+
+
 class _Drawing:
-    """Draws the pages of evidence one after the other, each in a child process."""
+    """Draws the pages of evidence one after the other, in a child process."""
 
     def __init__(  # noqa: PLR0913 - what drawing needs
-        self, case: Case, files: Mapping[str, str], scratch: Path, options: ParseOptions, told: Told, total: int
+        self, case: Case, files: Mapping[str, str], child: Child, options: ParseOptions, told: Told, total: int
     ) -> None:
-        self._case, self._files, self._scratch = case, files, scratch
+        self._case, self._files, self._child = case, files, child
         self._options, self._told, self._total = options, told, total
         self._done = 0
         self.notes: list[str] = []
@@ -106,9 +121,9 @@ class _Drawing:
         columns = dict.fromkeys(record.column for record in here)
         file = self._files[page.document_id]
         caption = f"{file}, page {page.page}: {', '.join(columns)}"
-        picture = self._scratch / f"{self._done}.png"
+        picture = self._child.folder / f"{self._done}.png"
         try:
-            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI)
+            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=self._child)
         except DocumentError as error:
             if error.reason != "no_page_image":
                 note = f"{file}, page {page.page}, was not drawn: {error}"

@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from engine.documents.document import Box
-from engine.documents.render import render_page
+from engine.documents.options import ParseOptions
+from engine.documents.render import Child, render_page
 from engine.errors import DocumentError
 
 
@@ -50,3 +51,28 @@ def test_what_has_no_picture(make_pdf: Callable[..., Path], tmp_path: Path) -> N
         with pytest.raises(DocumentError) as caught:
             render_page(path, page, boxes=[], out=tmp_path / "page.png")
         assert caught.value.reason == "no_page_image"
+
+
+def test_one_child_draws_many_pages_and_a_dead_one_is_replaced(make_pdf: Callable[..., Path], tmp_path: Path) -> None:
+    paths = [make_pdf(name, [[(72, 100, "text")]]) for name in ("a.pdf", "b.pdf")]
+    text = tmp_path / "a.txt"
+    text.write_text("x")
+    out = tmp_path / "page.png"
+    (tmp_path / "scratch").mkdir()
+    with Child(ParseOptions(), tmp_path / "scratch", [*paths, text]) as child:
+        started = []
+        for path in paths:
+            render_page(path, 1, boxes=[], out=out, child=child)
+            started.append(child._process)
+            out.unlink()
+        with pytest.raises(DocumentError) as caught:
+            render_page(text, 1, boxes=[], out=out, child=child)
+        assert caught.value.reason == "no_page_image"
+        assert started[0] is started[1] is child._process is not None
+        child._process.kill()
+        with pytest.raises(DocumentError) as caught:
+            render_page(paths[0], 1, boxes=[], out=out, child=child)
+        assert caught.value.reason == "crashed"
+        render_page(paths[0], 1, boxes=[], out=out, child=child)
+        assert out.is_file()
+    assert list((tmp_path / "scratch").iterdir()) == []
