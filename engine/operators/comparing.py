@@ -218,7 +218,7 @@ class ModelRounds:
 
         Joining at the first "same" would make the order of questions decide whose deeds are whose.
         """
-        room = len(pairs) if self.limit is None else self.limit - self.asked
+        room = len(pairs) if self.limit is None else min(len(pairs), self.limit - self.asked)
         answers = await self._ask(pairs[:room], len(pairs) - room + waiting)
         claims: dict[int, list[int]] = {}
         for pair, answer in answers:

@@ -316,6 +316,16 @@ async def test_the_limit_holds_for_contested_mentions_too():
     assert [d[3] for d in decided(outcome)].count("limit") == 3
 
 
+async def test_what_is_left_to_do_is_never_less_than_what_is_done():
+    rows = people(("Daniel Harmon", "d1"), ("Michael Harmon", "d1"), ("Harmon", "d2"))
+    tools = ScriptedTools(lambda _: {"same": False})
+    seen: list[tuple[int, int]] = []
+    tools.progress = lambda done, total: seen.append((done, total))
+    await run(officers(limit_comparisons=40), rows, tools)
+    assert seen
+    assert all(0 <= done <= total for done, total in seen), seen
+
+
 async def test_candidates_are_left_undecided_without_a_comparison_prompt():
     rows = people(("Daniel Harmon", "d1"), ("Harmon", "d2"))
     node = Resolve(name="r", schema=schema(name="string"), rules=("person_name",))
