@@ -60,10 +60,10 @@ def write_report(
     files = file_names(case.documents)
     with (
         tempfile.TemporaryDirectory(prefix="redwell-") as scratch,
-        Child(options, Path(scratch), _sources(case, gathered)) as child,
+        contextlib.ExitStack() as children,
         replacing(out) as path,
     ):
-        drawing = _Drawing(case, files, child, options, told, total)
+        drawing = _Drawing(case, files, Path(scratch), children, options, told, total)
         sections = tuple(
             ReportSection(
                 f"Row {number}: {_title(evidence.row, table)}",
@@ -89,22 +89,25 @@ def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evi
     return _Evidence(row, records, tuple(marked_pages(case, records)))
 
 
-def _sources(case: Case, gathered: Sequence[_Evidence]) -> set[Path]:
-    """Return the files that pages are drawn from; one that has gone is told where its page is drawn."""
-    found = set()
-    for document in {page.document_id for evidence in gathered for page in evidence.pages}:
-        with contextlib.suppress(DocumentError):
-            found.add(source_file(case.documents, document)[0].absolute())
-    return found
-
-
 class _Drawing:
-    """Draws the pages of evidence one after the other, in a child process."""
+    """Draws the pages of evidence one after the other, those of a file that follow each other in one child process.
+
+    A child may read its file alone, and what it writes lies apart: a hostile file sees and changes no other's pages.
+    """
 
     def __init__(  # noqa: PLR0913 - what drawing needs
-        self, case: Case, files: Mapping[str, str], child: Child, options: ParseOptions, told: Told, total: int
+        self,
+        case: Case,
+        files: Mapping[str, str],
+        scratch: Path,
+        children: contextlib.ExitStack,
+        options: ParseOptions,
+        told: Told,
+        total: int,
     ) -> None:
-        self._case, self._files, self._child = case, files, child
+        self._case, self._files, self._scratch, self._children = case, files, scratch, children
+        self._child: Child | None = None
+        self._file = Path()
         self._options, self._told, self._total = options, told, total
         self._done = 0
         self.notes: list[str] = []
@@ -121,15 +124,23 @@ class _Drawing:
         columns = dict.fromkeys(record.column for record in here)
         file = self._files[page.document_id]
         caption = f"{file}, page {page.page}: {', '.join(columns)}"
-        picture = self._child.folder / f"{self._done}.png"
+        picture = self._scratch / f"{self._done}.png"
         try:
-            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=self._child)
+            child = self._child_for(source_file(self._case.documents, page.document_id)[0].absolute())
+            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=child)
         except DocumentError as error:
             if error.reason != "no_page_image":
                 note = f"{file}, page {page.page}, was not drawn: {error}"
                 self.notes += [note] if note not in self.notes else []
             return ReportPlace(caption, "", tuple(self._lines(here, page)))
         return ReportPlace(caption, str(picture), ())
+
+    def _child_for(self, file: Path) -> Child:
+        if self._child is None or file != self._file:
+            self._children.close()
+            folder = Path(tempfile.mkdtemp(prefix="child-", dir=self._scratch))
+            self._child, self._file = self._children.enter_context(Child(self._options, folder, [file])), file
+        return self._child
 
     def _lines(self, records: Sequence[EvidenceRecord], page: PageImage) -> Iterator[ReportLine]:
         marked: set[int] = set()
