@@ -64,6 +64,7 @@ def write_report(
         replacing(out) as path,
     ):
         drawing = _Drawing(case, files, Path(scratch), children, options, told, total)
+        drawing.draw_all([page for evidence in gathered for page in evidence.pages])
         sections = tuple(
             ReportSection(
                 f"Row {number}: {_title(evidence.row, table)}",
@@ -90,7 +91,7 @@ def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evi
 
 
 class _Drawing:
-    """Draws the pages of evidence one after the other, those of a file that follow each other in one child process.
+    """Draws the pages of evidence, those of a file in one child process.
 
     A child may read its file alone, and what it writes lies apart: a hostile file sees and changes no other's pages.
     """
@@ -109,14 +110,25 @@ class _Drawing:
         self._child: Child | None = None
         self._file = Path()
         self._options, self._told, self._total = options, told, total
-        self._done = 0
+        self._drawn: dict[PageImage, str | DocumentError] = {}
         self.notes: list[str] = []
+
+    def draw_all(self, pages: Sequence[PageImage]) -> None:
+        """Draw all pages, file by file."""
+        for page in sorted(dict.fromkeys(pages), key=lambda each: each.document_id):
+            self._told(len(self._drawn), self._total)
+            picture = self._scratch / f"{len(self._drawn)}.png"
+            try:
+                child = self._child_for(source_file(self._case.documents, page.document_id)[0].absolute())
+                draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=child)
+            except DocumentError as error:
+                self._drawn[page] = error
+            else:
+                self._drawn[page] = str(picture)
 
     def places(self, evidence: _Evidence) -> Iterator[ReportPlace]:
         """Yield the pages of a row, each as a picture or as lines."""
         for page in evidence.pages:
-            self._told(self._done, self._total)
-            self._done += 1
             yield self._place(evidence, page)
 
     def _place(self, evidence: _Evidence, page: PageImage) -> ReportPlace:
@@ -124,16 +136,13 @@ class _Drawing:
         columns = dict.fromkeys(record.column for record in here)
         file = self._files[page.document_id]
         caption = f"{file}, page {page.page}: {', '.join(columns)}"
-        picture = self._scratch / f"{self._done}.png"
-        try:
-            child = self._child_for(source_file(self._case.documents, page.document_id)[0].absolute())
-            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=child)
-        except DocumentError as error:
-            if error.reason != "no_page_image":
-                note = f"{file}, page {page.page}, was not drawn: {error}"
-                self.notes += [note] if note not in self.notes else []
-            return ReportPlace(caption, "", tuple(self._lines(here, page)))
-        return ReportPlace(caption, str(picture), ())
+        drawn = self._drawn[page]
+        if isinstance(drawn, str):
+            return ReportPlace(caption, drawn, ())
+        if drawn.reason != "no_page_image":
+            note = f"{file}, page {page.page}, was not drawn: {drawn}"
+            self.notes += [note] if note not in self.notes else []
+        return ReportPlace(caption, "", tuple(self._lines(here, page)))
 
     def _child_for(self, file: Path) -> Child:
         if self._child is None or file != self._file:
