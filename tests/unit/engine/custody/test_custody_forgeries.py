@@ -4,7 +4,7 @@ import contextlib
 import csv
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import openpyxl
@@ -12,6 +12,8 @@ import pymupdf
 import pytest
 from invented_results import make_results
 
+from engine.documents.options import ParseOptions
+from engine.worker import report
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.results import changes
 from engine.worker.queries.reviews import correct
@@ -167,3 +169,21 @@ def test_a_forged_correction_is_told_where_reviews_are_written(case: Path, redwe
     assert result.exit_code == 2
     assert "step 1 of the reviews" in flat(result.output)
     assert redwell("export", case, "--out", "out.csv").exit_code == 0  # it holds nothing of the reviews
+
+
+def test_the_pages_of_a_report_are_drawn_by_processes_that_read_one_file_each(
+    case: Path, redwell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Path, list[Path]]] = []
+
+    class Watched(report.Child):
+        def __init__(self, options: ParseOptions, folder: Path, reads: Collection[Path]) -> None:
+            seen.append((folder, list(reads)))
+            super().__init__(options, folder, reads)
+
+    monkeypatch.setattr(report, "Child", Watched)
+    assert redwell("export", case, "--out", "out.pdf").exit_code == 0
+    files = [reads for _, reads in seen]
+    assert len(files) > 1
+    assert all(len(reads) == 1 for reads in files)
+    assert len({folder for folder, _ in seen}) == len({reads[0] for reads in files}) == len(files)
