@@ -39,7 +39,7 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
     try:
         reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     except OutOfTokens as error:
-        is_own = RETRIEVER in node.takes or AGREE in node.takes  # of others a row may stand in any entry
+        is_own = RETRIEVER in node.takes or AGREE in node.takes  # other questions are about several rows
         kept = complete_entries(error.partial, question.json_schema) if is_own else None
         if kept is None:
             raise
