@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,12 +57,8 @@ def write_report(
             advice="Select fewer rows for the report, or write a table.",
         )
     files = file_names(case.documents)
-    with (
-        tempfile.TemporaryDirectory(prefix="redwell-") as scratch,
-        contextlib.ExitStack() as children,
-        replacing(out) as path,
-    ):
-        drawing = _Drawing(case, files, Path(scratch), children, options, told, total)
+    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
+        drawing = _Drawing(case, files, Path(scratch), options, told, total)
         drawing.draw_all([page for evidence in gathered for page in evidence.pages])
         sections = tuple(
             ReportSection(
@@ -97,34 +92,37 @@ class _Drawing:
     """
 
     def __init__(  # noqa: PLR0913 - what drawing needs
-        self,
-        case: Case,
-        files: Mapping[str, str],
-        scratch: Path,
-        children: contextlib.ExitStack,
-        options: ParseOptions,
-        told: Told,
-        total: int,
+        self, case: Case, files: Mapping[str, str], scratch: Path, options: ParseOptions, told: Told, total: int
     ) -> None:
-        self._case, self._files, self._scratch, self._children = case, files, scratch, children
-        self._child: Child | None = None
-        self._file = Path()
+        self._case, self._files, self._scratch = case, files, scratch
         self._options, self._told, self._total = options, told, total
         self._drawn: dict[PageImage, str | DocumentError] = {}
         self.notes: list[str] = []
 
     def draw_all(self, pages: Sequence[PageImage]) -> None:
         """Draw all pages, file by file."""
-        for page in sorted(dict.fromkeys(pages), key=lambda each: each.document_id):
-            self._told(len(self._drawn), self._total)
-            picture = self._scratch / f"{len(self._drawn)}.png"
+        of_document: dict[str, list[PageImage]] = {}
+        for page in dict.fromkeys(pages):
+            of_document.setdefault(page.document_id, []).append(page)
+        for document, its_pages in of_document.items():
             try:
-                child = self._child_for(source_file(self._case.documents, page.document_id)[0].absolute())
-                draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=child)
+                file, _ = source_file(self._case.documents, document)
             except DocumentError as error:
-                self._drawn[page] = error
-            else:
-                self._drawn[page] = str(picture)
+                self._drawn |= dict.fromkeys(its_pages, error)
+                continue
+            folder = Path(tempfile.mkdtemp(prefix="child-", dir=self._scratch))
+            with Child(self._options, folder, [file.absolute()]) as child:
+                for page in its_pages:
+                    self._told(len(self._drawn), self._total)
+                    self._drawn[page] = self._draw(page, child)
+
+    def _draw(self, page: PageImage, child: Child) -> str | DocumentError:
+        picture = self._scratch / f"{len(self._drawn)}.png"
+        try:
+            draw(self._case.documents, page, picture, self._options, dpi=PICTURE_DPI, child=child)
+        except DocumentError as error:
+            return error
+        return str(picture)
 
     def places(self, evidence: _Evidence) -> Iterator[ReportPlace]:
         """Yield the pages of a row, each as a picture or as lines."""
@@ -143,13 +141,6 @@ class _Drawing:
             note = f"{file}, page {page.page}, was not drawn: {drawn}"
             self.notes += [note] if note not in self.notes else []
         return ReportPlace(caption, "", tuple(self._lines(here, page)))
-
-    def _child_for(self, file: Path) -> Child:
-        if self._child is None or file != self._file:
-            self._children.close()
-            folder = Path(tempfile.mkdtemp(prefix="child-", dir=self._scratch))
-            self._child, self._file = self._children.enter_context(Child(self._options, folder, [file])), file
-        return self._child
 
     def _lines(self, records: Sequence[EvidenceRecord], page: PageImage) -> Iterator[ReportLine]:
         marked: set[int] = set()
