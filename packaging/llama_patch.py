@@ -6,7 +6,8 @@ replies differently. Two pieces of source are put in (llama_source/, docs/decisi
 order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
 
 A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017). Without
-AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms, with Q6_K once for 256 (0060).
+AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms, with Q6_K once for 256 (0060). A fourth,
+blocks.inc, multiplies with Q5_0, and with VNNI with Q8_0, sixteen rows of weights at a time (0067).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ SOURCES = Path(__file__).resolve().parent / "llama_source"
 ATTENTION = (SOURCES / "attention.inc").read_text()
 CELLS = (SOURCES / "cells.inc").read_text()
 PRODUCTS = (SOURCES / "products.inc").read_text()
+BLOCKS = (SOURCES / "blocks.inc").read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
 MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
 REPACKED = "vendor/llama.cpp/ggml/src/ggml-cpu/arch/x86/repack.cpp"
+REPACKING = "vendor/llama.cpp/ggml/src/ggml-cpu/repack.cpp"
 QUANTS = "vendor/llama.cpp/ggml/src/ggml-cpu/arch/x86/quants.c"
 TILES = "vendor/llama.cpp/ggml/src/ggml-cpu/tiled/tiled-kernel.cpp"
 
@@ -158,6 +161,19 @@ CHANGES: tuple[Insertion | Replacement, ...] = (
         MATRICES,
         "    const int M = dst->ne[1];\n    const int N = dst->ne[0];\n",
         before="    if (redwell_multiplies(dst)) {\n        redwell_multiply(params, dst);\n        return;\n    }\n",
+    ),
+    Insertion(
+        REPACKING,
+        "#include <cmath>\n",
+        before="#include <algorithm>\n",
+    ),
+    Insertion(
+        REPACKING,
+        "}  // namespace ggml::cpu::repack\n\nstatic const ggml::cpu::tensor_traits * "
+        "ggml_repack_get_optimal_repack_type(const struct ggml_tensor * cur) {\n",
+        before=BLOCKS,
+        after="    if (const ggml::cpu::tensor_traits * traits = ggml::cpu::repack::redwell_repacks(cur)) {\n"
+        "        return traits;\n    }\n\n",
     ),
     Insertion(
         CACHE,
