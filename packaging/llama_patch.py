@@ -6,8 +6,9 @@ replies differently. Two pieces of source are put in (llama_source/, docs/decisi
 order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
 
 A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017). Without
-AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms, with Q6_K once for 256 (0060). A fourth,
-blocks.inc, multiplies with Q5_0, and with VNNI with Q8_0, sixteen rows of weights at a time (0067).
+AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms, with Q6_K once for 256 (0060).
+
+A fourth, blocks.inc, multiplies with Q5_0, and with VNNI with Q8_0, sixteen rows of weights at a time (0067).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from llama_patch import (
     CHANGES,
     MATRICES,
     OPERATIONS,
+    REPACKING,
     Insertion,
     PatchFailed,
     Replacement,
@@ -24,7 +25,7 @@ PARTS = {part: None for r in REPLACEMENTS for part in (r.begin, r.old, r.end)}
 def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
     texts = {
         file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
-        for file in (OPERATIONS, MATRICES, CACHE)
+        for file in (OPERATIONS, MATRICES, CACHE, REPACKING)
     }
     for file in {r.file: None for r in REPLACEMENTS}:
         own = [r for r in REPLACEMENTS if r.file == file]
@@ -50,6 +51,7 @@ def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
         assert other.count(replacement.old) == 1
     assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
     assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
+    assert "redwell_repacks(cur)" in (tmp_path / REPACKING).read_text()
     assert "redwell_multiply(params, dst);" in (tmp_path / MATRICES).read_text()
 
 
