@@ -5,10 +5,9 @@ different orders, and so do cells that lie elsewhere in the KV cache. A job that
 replies differently. Two pieces of source are put in (llama_source/, docs/decisions/0005): attention.inc adds up in the
 order of the cells whatever surrounds them, and cells.inc keeps the cells of a sequence in the order of its positions.
 
-A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017). Without
-AMX, few rows are multiplied as many are: with Q4_K rounded after every 64 terms, with Q6_K once for 256 (0060).
+A third, products.inc, multiplies with K-quants on AMX twice as fast and to the same bits (docs/decisions/0017).
 
-A fourth, blocks.inc, multiplies with Q5_0, and with VNNI with Q8_0, sixteen rows of weights at a time (0067).
+A fourth, blocks.inc and sixteen_rows.inc, multiplies sixteen rows of weights at a time: with Q4_K, Q5_0, Q6_K (0067).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SOURCES = Path(__file__).resolve().parent / "llama_source"
 ATTENTION = (SOURCES / "attention.inc").read_text()
 CELLS = (SOURCES / "cells.inc").read_text()
 PRODUCTS = (SOURCES / "products.inc").read_text()
-BLOCKS = (SOURCES / "blocks.inc").read_text()
+BLOCKS = (SOURCES / "blocks.inc").read_text() + "\n" + (SOURCES / "sixteen_rows.inc").read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +64,7 @@ BUILD = "CMakeLists.txt"
 OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
 MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
-REPACKED = "vendor/llama.cpp/ggml/src/ggml-cpu/arch/x86/repack.cpp"
 REPACKING = "vendor/llama.cpp/ggml/src/ggml-cpu/repack.cpp"
-QUANTS = "vendor/llama.cpp/ggml/src/ggml-cpu/arch/x86/quants.c"
-TILES = "vendor/llama.cpp/ggml/src/ggml-cpu/tiled/tiled-kernel.cpp"
-
-ONE_ROW = Replacement(
-    REPACKED,
-    begin="void ggml_gemv_q4_K_8x8_q8_K(",
-    end="void ggml_gemv_iq4_nl_8x8_q8_0(",
-    old="""
-                    iacc_b = _mm256_add_epi32(iacc_b, iacc_sb);
-                    iacc_min_b = _mm256_add_epi32(iacc_min_b, iacc_min_sb);
-""",
-    new="""
-                    // Redwell: here, as ggml_gemm_q4_K_8x8_q8_K does; what is added behind the loop is 0.
-                    acc_row = _mm256_fmadd_ps(
-                        _mm256_cvtepi32_ps(iacc_sb), _mm256_mul_ps(col_scale_f32, row_scale_f32), acc_row);
-                    acc_min_rows = _mm256_fmadd_ps(
-                        _mm256_cvtepi32_ps(iacc_min_sb), _mm256_mul_ps(col_dmin_f32, row_scale_f32), acc_min_rows);
-""",
-)
-"""One row at a time rounds where several do, so it has the same product with these weights whatever is beside it."""
-
-
-def _in_dot_product(old: str, new: str) -> Replacement:
-    return Replacement(QUANTS, begin="void ggml_vec_dot_q6_K_q8_K(", end="#elif defined __AVX__\n", old=old, new=new)
-
-
-FEWER_THAN_EIGHT_ROWS = (
-    _in_dot_product(
-        "    __m256 acc = _mm256_setzero_ps();\n",
-        "    // Redwell: the whole number of a block is rounded once, as the tiles for eight rows and more do.\n"
-        "    __m128 acc = _mm_setzero_ps();\n",
-    ),
-    _in_dot_product("        const float d = y[i].d * GGML_CPU_FP16_TO_FP32(x[i].d);\n\n", ""),
-    _in_dot_product(
-        "        acc = _mm256_fmadd_ps(_mm256_broadcast_ss(&d), _mm256_cvtepi32_ps(sumi), acc);\n",
-        "        const float product = GGML_CPU_FP16_TO_FP32(x[i].d) * (float) hsum_i32_8(sumi);\n"
-        "        acc = _mm_fmadd_ss(_mm_set_ss(product), _mm_set_ss(y[i].d), acc);\n",
-    ),
-    _in_dot_product("    *s = hsum_float_8(acc);\n", "    *s = _mm_cvtss_f32(acc);\n"),
-    Replacement(
-        TILES,
-        begin="static void tiled_run_micro_vnni_8x16(",
-        end="// 16x16 microtile as two explicit 8x16 band passes\n",
-        old="_mm512_add_ps(_mm512_load_ps(p), _mm512_mul_ps(result, d1_vec))",
-        new="_mm512_fmadd_ps(result, d1_vec, _mm512_load_ps(p))",
-    ),
-)
-"""Q6_K: llama.cpp multiplies eight rows and more in tiles, fewer one by one; both add up a block of 256 in whole
-numbers and round then. (The last change: the tiles of AVX-512 multiply and add in one step, as those of AVX2 do.)"""
 
 NO_PROGRAMS = Replacement(
     BUILD,
@@ -129,8 +78,6 @@ it."""
 
 CHANGES: tuple[Insertion | Replacement, ...] = (
     NO_PROGRAMS,
-    ONE_ROW,
-    *FEWER_THAN_EIGHT_ROWS,
     Insertion(
         OPERATIONS,
         "static void ggml_compute_forward_flash_attn_ext_f16(\n",
