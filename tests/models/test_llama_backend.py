@@ -269,15 +269,16 @@ def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches(name: str) -> No
         runtime.close()
 
 
-def test_products_with_blocks_of_32_are_those_of_llama_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [DEFAULT, LARGER])
+def test_products_are_those_of_llama_cpp(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/decisions/0067. Weights left as they lie in the file are multiplied by llama.cpp's own kernels.
 
-    These round elsewhere, which moves logits by 2.5 % of their spread here (mean square); two kernels of llama.cpp
-    itself differ by 2.3 %.
+    These round elsewhere, which moves logits by 4.0 % of their spread here (1.5B; 0.5B: 2.4 %; mean square); two kernels
+    of llama.cpp itself differ by 4.0 % (2.3 %).
     """
-    path = models_folder() / LARGER
+    path = models_folder() / name
     if not path.is_file():
-        pytest.skip(f"{LARGER} is not installed in {models_folder()}")
+        pytest.skip(f"{name} is not installed in {models_folder()}")
 
     def logits_of_every_token() -> np.ndarray:
         runtime = LlamaRuntime(path, RuntimeSettings(cells=512, sequences=1, threads=2))
@@ -307,7 +308,7 @@ async def test_copying_from_the_prompt_is_guessed_and_changes_nothing() -> None:
     asked = request("Copy the text above, word for word.", schema, passage=PASSAGE[:250])
     texts, evaluations = [], []
     for draft_batch in (0, 16):
-        backend = load(LARGER, draft_batch=draft_batch)
+        backend = load(name, draft_batch=draft_batch)
         try:
             texts.append((await backend.ask(asked)).text)
             evaluations.append(backend.counters.evaluations)
