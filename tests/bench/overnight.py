@@ -118,6 +118,8 @@ def _run_part(order: Order, took: Took, began: float, share: float | None) -> li
         if child.poll() is None and sys.exc_info()[0] is not None:
             child.kill()
         child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
         stop.set()
         watch.join()
     return stamped

@@ -1,4 +1,4 @@
-"""Read a row that is too long for one prompt in parts: split, gather, the operator on each, then one answer.
+"""Read a row that is too long to be read at once in parts: split, gather, the operator on each, then one answer.
 
 This is what a map becomes for a single row at run time (paper, end of section 4.1), where the pipeline declares
 `too_long: split`.
@@ -30,6 +30,9 @@ Answer = Callable[[ModelNode, Question, Tools], Coroutine[Any, Any, Reply]]
 PART_TOKENS = 4_000
 """Parts are not made larger, whatever the model's context (docs/decisions/0057)."""
 
+WHOLE_TOKENS = 8_000
+"""A longer text is read in parts even if it fits, where code joins the answers (docs/decisions/0057)."""
+
 OWN_SHARE = 0.8
 """Of the tokens that a part and its context may have, how many are its own."""
 
@@ -43,8 +46,21 @@ _AROUND = {"previous": {"tail": {"count": 1}}}
 
 
 def needs_parts(node: ModelNode, question: Question, tools: Tools) -> bool:
-    """Say whether a question must be asked part by part."""
-    return node.too_long == "split" and question.about is not None and not fits(node, question, tools)
+    """Say whether a question is asked part by part."""
+    if node.too_long != "split" or question.about is None:
+        return False
+    return not fits(node, question, tools) or (_gives_lists_only(node) and _shows_long_text(question, tools))
+
+
+def _gives_lists_only(node: ModelNode) -> bool:
+    """Say whether `_joined_lists` makes the whole answer, so that no model has to merge the answers about parts."""
+    fields = node.schema.fields if node.schema is not None else ()
+    return bool(fields) and all(isinstance(field.type, ListOf) and field.type.most is None for field in fields)
+
+
+def _shows_long_text(question: Question, tools: Tools) -> bool:
+    texts = (text for text in shown_texts(question).values() if len(text) > WHOLE_TOKENS)
+    return any(tools.count_tokens(text) > WHOLE_TOKENS for text in texts)
 
 
 async def answer_in_parts(node: ModelNode, question: Question, tools: Tools, answer: Answer) -> Reply:

@@ -158,6 +158,24 @@ async def test_split_reads_all_of_it_in_parts_and_joins_the_lists():
     assert note.detail == f"text was read in {len(parts)} parts"
 
 
+@pytest.mark.parametrize(
+    ("sentences", "output", "calls"),
+    [
+        (1600, {"numbers": "list[integer]"}, 1),  # of five tokens each: 8,000
+        (1601, {"numbers": "list[integer]"}, 3),
+        (1601, {"numbers": "list[integer]", "title": "string"}, 1),  # the model would have to merge the titles
+        (1601, {"numbers": "list[integer, 9]"}, 1),
+    ],
+)
+async def test_a_long_text_that_fits_is_read_in_parts_where_code_joins_the_answers(sentences, output, calls):
+    text = "\n".join(f"Sentence {n} says something here." for n in range(1, sentences + 1))
+    reply = {name: [] if name == "numbers" else "x" for name in output}
+    tools = tools_with(lambda request: reply, context=16_000)
+    outcome = await run(asking("split", schema=Schema.parse(output)), rows_of({"text": text}), tools)
+    assert not outcome.failed
+    assert len(tools.requests) == calls
+
+
 async def test_parts_are_small_however_large_the_context_is():
     text = "\n".join(f"Sentence {n} says something here." for n in range(1, 4001))  # 20,000 tokens
     tools = tools_with(lambda request: {"numbers": []}, context=16_000)
