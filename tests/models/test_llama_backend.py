@@ -273,8 +273,8 @@ def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches(name: str) -> No
 def test_products_are_those_of_llama_cpp(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/decisions/0067. Weights left as they lie in the file are multiplied by llama.cpp's own kernels.
 
-    These round elsewhere, which moves logits by 4.0 % of their spread here (1.5B; 0.5B: 2.4 %; mean square); two kernels
-    of llama.cpp itself differ by 4.0 % (2.3 %).
+    These round elsewhere, which moves logits by 4.0 % of their spread here (1.5B; 0.5B: 2.4 %; mean square); two
+    kernels of llama.cpp itself differ by 4.0 % (2.3 %).
     """
     path = models_folder() / name
     if not path.is_file():
@@ -308,7 +308,7 @@ async def test_copying_from_the_prompt_is_guessed_and_changes_nothing() -> None:
     asked = request("Copy the text above, word for word.", schema, passage=PASSAGE[:250])
     texts, evaluations = [], []
     for draft_batch in (0, 16):
-        backend = load(name, draft_batch=draft_batch)
+        backend = load(LARGER, draft_batch=draft_batch)
         try:
             texts.append((await backend.ask(asked)).text)
             evaluations.append(backend.counters.evaluations)
