@@ -24,6 +24,9 @@ LONG_ENOUGH = 150
 ENOUGH_IN_ALL = 6000
 REAL = ("smollm2-135m-instruct-q4_1.gguf", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
 
+CALLBACKS: list[Any] = []
+"""llama.cpp calls them for as long as the process lasts, also when tests of other files load a model."""
+
 
 @pytest.fixture(scope="module")
 def of_bytes() -> GuideCompiler:
@@ -38,6 +41,7 @@ def of_a_model(request: pytest.FixtureRequest) -> Any:
         pytest.skip(f"{path.name} is not installed in {path.parent}")
     runtime = pytest.importorskip("llama_cpp")
     quiet = runtime.llama_log_callback(lambda level, text, data: None)
+    CALLBACKS.append(quiet)
     runtime.llama_log_set(quiet, ctypes.c_void_p(0))
     parameters = runtime.llama_model_default_params()
     parameters.vocab_only = True
