@@ -1,6 +1,7 @@
 """What the runtime allows on this machine: rates of reading and writing, measured through models.llama_runtime.
 
 usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES       rates at a job's own sizes, as JSON
+       python kernel.py MODEL.gguf mixed                               replies written while prompts are read, as JSON
        python kernel.py MODEL.gguf distinct REQUESTS.jsonl             sizes of the prompts of a run, as JSON
        python kernel.py MODEL.gguf replies TEXT.txt ...                 rates, and what is said of each text, as JSON
 """
@@ -112,6 +113,41 @@ def rates(path: Path, prompt_tokens: int, sequences: int) -> dict[str, float]:
         runtime.close()
 
 
+REPLIES, MIXED_STEPS, READ_BESIDE, PROMPT = 16, 200, 64, 900
+"""Replies written together, evaluations of them with tokens of prompts, how many of these, and tokens of a prompt."""
+
+
+def mixed(path: Path) -> dict[str, float]:
+    """Write replies behind prompts of 600 tokens while other prompts are read, then write alone; seconds of both.
+
+    The second figure is the median of STEPS evaluations of one token a reply. It shows how the cells of a reply lie in
+    the cache after the first part.
+    """
+    runtime = open_runtime(path, cells=32_768, sequences=40)
+    try:
+        read(runtime, [some_tokens(runtime, 600, start=n) for n in range(REPLIES)])
+        beside = some_tokens(runtime, PROMPT)
+        sequence, position = REPLIES, 0
+        began = time.perf_counter()
+        for step in range(MIXED_STEPS):
+            items = [(beside[(step + s) % PROMPT], 600 + step, s, True) for s in range(REPLIES)]
+            for _ in range(READ_BESIDE):
+                items.append((beside[position], position, sequence, False))
+                position += 1
+                if position == PROMPT:
+                    sequence, position = sequence + 1, 0
+            runtime.evaluate_tokens(items)
+        together = time.perf_counter() - began
+        seconds = []
+        for step in range(MIXED_STEPS, MIXED_STEPS + STEPS):
+            began = time.perf_counter()
+            runtime.evaluate_tokens([(beside[(step + s) % PROMPT], 600 + step, s, True) for s in range(REPLIES)])
+            seconds.append(time.perf_counter() - began)
+        return {"mixed_seconds": together, "step_seconds": statistics.median(seconds)}
+    finally:
+        runtime.close()
+
+
 def distinct(path: Path, requests: Path) -> dict[str, Any]:
     """Count the tokens of the trie of all prompts: what must be read if nothing is read twice."""
     runtime = open_runtime(path, cells=512, sequences=1)
@@ -182,6 +218,8 @@ def main(arguments: list[str]) -> int:
     path, what, *rest = arguments
     if what == "rates":
         told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]))
+    elif what == "mixed":
+        told = mixed(Path(path))
     elif what == "replies":
         told = replies(Path(path), [Path(name) for name in rest])
     else:
