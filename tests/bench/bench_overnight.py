@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import overnight
@@ -22,12 +23,12 @@ from side_by_side import Settings
 from models.errors import ModelMissing
 from models.install import find_model
 
-RATES_AT = Shape(1_000, 16)
-"""The size at which the machine's rates are measured: about the prompts and the replies at once of this run."""
+PROMPT_TOKENS, REPLIES = (500, 1_000, 2_000, 4_000), 16
+"""The sizes at which the machine's rates are measured: about the prompts and the replies at once of this run."""
 
 
 def test_overnight() -> None:
-    """Print what the run took, beside the floor: its own tokens at the rates of the bare runtime."""
+    """Print what the run took, beside the floor: its own tokens at the bare runtime's rates for such prompts."""
     chosen = Settings.from_environment()
     pages = int(os.environ.get("REDWELL_BENCH_PAGES", "100" if chosen.quick else "1000"))
     try:
@@ -40,7 +41,7 @@ def test_overnight() -> None:
     case = _fresh_folder(chosen) / "case.redwell"
     pipeline = case.with_name("overnight.yaml")
     shutil.copy(HERE / "overnight.yaml", pipeline)
-    before = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
+    before = _rates(gguf, chosen.seconds)
     took = overnight.run_through(
         overnight.Order(
             pipeline=pipeline,
@@ -52,8 +53,10 @@ def test_overnight() -> None:
         )
     )
     (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
-    after = measure_rates(gguf, RATES_AT, seconds=chosen.seconds)
-    rates = {name: (before[name] + after[name]) / 2 for name in before}
+    after = _rates(gguf, chosen.seconds)
+    rates = {
+        length: {name: (before[length][name] + after[length][name]) / 2 for name in before[length]} for length in before
+    }
     figures = {
         **overnight.measure(took, case, corpus / "gold.json", rates),
         "rates": {"before": before, "after": after},
@@ -61,6 +64,10 @@ def test_overnight() -> None:
     (chosen.out / "overnight.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(f"\n{chosen.model}, {pages} pages\n{overnight.report(figures)}")
     assert figures["ended"], "the run did not come to its end"
+
+
+def _rates(gguf: Path, seconds: float) -> dict[int, dict[str, float]]:
+    return {length: measure_rates(gguf, Shape(length, REPLIES), seconds=seconds) for length in PROMPT_TOKENS}
 
 
 def _fresh_folder(chosen: Any) -> Any:

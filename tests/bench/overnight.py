@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 from processes import REDWELL
 
@@ -214,11 +215,29 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.glob(path.name + "*"))
 
 
-def measure(took: Took, case: Path, gold: Path, rates: Mapping[str, float]) -> dict[str, Any]:
-    """Collect all figures by name; `rates` are tokens read and written a second by the bare runtime."""
-    spent, found = tokens(took), quality(case, gold)
-    floor = spent["read"] / rates["prompt_per_second"] + spent["sampled"] / rates["sampled_per_second"]
-    read = reading(took)
+Rates = Mapping[int, Mapping[str, float]]
+"""Tokens read and written a second by the bare runtime, by the tokens of a prompt."""
+
+
+def floor_seconds(took: Took, rates: Rates) -> float:
+    """Add up what the bare runtime needs for the calls of a run, each at the length of its own prompt.
+
+    Between the lengths that were measured, seconds per token are interpolated; beyond them the nearest holds.
+    """
+    lengths = sorted(rates)
+    calls = [event for event in took.events if isinstance(event, ModelCall) and not event.from_cache]
+    prompts = [call.prompt_tokens for call in calls]
+    reading_one, writing_one = (
+        np.interp(prompts, lengths, [1 / rates[length][name] for length in lengths])
+        for name in ("prompt_per_second", "sampled_per_second")
+    )
+    read = np.asarray([call.prompt_tokens - call.reused_tokens for call in calls])
+    return float(read @ reading_one + np.asarray([call.sampled_tokens for call in calls]) @ writing_one)
+
+
+def measure(took: Took, case: Path, gold: Path, rates: Rates) -> dict[str, Any]:
+    """Collect all figures by name."""
+    spent, found, read = tokens(took), quality(case, gold), reading(took)
     return {
         "ended": took.ended,
         "parts": len(took.parts),
@@ -226,7 +245,7 @@ def measure(took: Took, case: Path, gold: Path, rates: Mapping[str, float]) -> d
         "pages_per_hour": round(3600 * read["pages"] / took.seconds),
         "first_row_seconds": first_row(took),
         "answering_seconds": answering_seconds(took),
-        "floor_seconds": round(floor, 1),
+        "floor_seconds": round(floor_seconds(took, rates), 1),
         **read,
         **spent,
         "estimated_over_true": estimates(took),

@@ -1,0 +1,38 @@
+"""The floor of a long run: each call at the rates of prompts of its own length."""
+
+from __future__ import annotations
+
+import pytest
+from overnight import Took, floor_seconds
+
+from engine.executor.events import ModelCall
+
+RATES = {
+    1_000: {"prompt_per_second": 100.0, "sampled_per_second": 50.0},
+    3_000: {"prompt_per_second": 50.0, "sampled_per_second": 25.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reused", "sampled", "seconds"),
+    [
+        (1_000, 0, 50, 10 + 1),
+        (1_000, 500, 0, 5),
+        (2_000, 0, 100, 2_000 * 0.015 + 100 * 0.03),  # half way between the two
+        (9_000, 0, 0, 9_000 / 50),  # beyond what was measured
+    ],
+)
+def test_the_floor_of_a_call(prompt: int, reused: int, sampled: int, seconds: float) -> None:
+    assert floor_seconds(_took([(prompt, reused, sampled, False)]), RATES) == pytest.approx(seconds)
+
+
+def test_calls_add_up_and_replies_of_the_case_cost_nothing() -> None:
+    took = _took([(1_000, 0, 50, False), (1_000, 500, 0, False), (1_000, 0, 50, True)])
+    assert floor_seconds(took, RATES) == pytest.approx(11 + 5)
+
+
+def _took(calls: list[tuple[int, int, int, bool]]) -> Took:
+    events = [
+        ModelCall("extract", "1", prompt, reused, sampled, 0, 1.0, kept) for prompt, reused, sampled, kept in calls
+    ]
+    return Took(parts=[[(0.0, event) for event in events]])
