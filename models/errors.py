@@ -58,13 +58,23 @@ class PromptTooLong(ModelError):
 
 
 class OutOfTokens(ModelError):
-    """The reply was cut by its token limit; `partial` is what was written."""
+    """The reply was cut by its token limit, or as it went round in circles; `partial` is what was written.
+
+    `tries` counts the replies that were begun. `is_final`: the same request would end so again. The tokens and seconds
+    are those of models.protocol.Reply, 0 where they are not known.
+    """
 
     retryable = True
 
-    def __init__(self, message: str, *, partial: str = "", advice: str = "") -> None:
+    def __init__(
+        self, message: str, *, partial: str = "", advice: str = "", tries: int = 1, is_final: bool = False
+    ) -> None:
         super().__init__(message, advice=advice or "Raise max_tokens for this operator, or ask for less per call.")
         self.partial = partial
+        self.tries = tries
+        self.is_final = is_final
+        self.prompt_tokens = self.reused_tokens = self.sampled_tokens = self.forced_tokens = 0
+        self.seconds = 0.0
 
 
 class TimedOut(ModelError):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.choices import Step
 from models.errors import ModelError
 from models.guides import Guide, TokenMask
-from models.loops import loops, records_repeat
+from models.loops import loops, records_repeat, second_try, text_loops
 from models.protocol import Sampling
 from models.sequences import Slot
 
@@ -96,6 +96,7 @@ class Job:
     The first `shared_tokens` of the prompt are worth keeping for requests to come. With `keep_steps`, the probabilities
     of the tokens among which each choice was made are kept in `steps`. `timeout_seconds` is counted from `started`.
     With `bytes_of`, the bytes of a token, true and false are chosen by all their spellings (models.jobs).
+    With `new_guide`, a reply that goes round in circles is begun again, once (models.loops).
     """
 
     prompt: NDArray[np.int32]
@@ -105,6 +106,7 @@ class Job:
     deliver: Callable[[Job, ModelError | None], None]
     keep_steps: bool = False
     bytes_of: Callable[[int], bytes] | None = None
+    new_guide: Callable[[], Guide] | None = None
     timeout_seconds: float | None = None
     shared_tokens: int = 0
     submitted: float = field(default_factory=time.perf_counter)
@@ -120,6 +122,7 @@ class Job:
     forced: int = 0
     overtaken: int = 0
     next_look: int = LOOK_TOKENS
+    tries: int = 1
     cancelled: bool = False
     _random: np.random.Generator | None = None
 
@@ -133,6 +136,27 @@ class Job:
             return False
         self.next_look = len(self.reply) + LOOK_TOKENS
         return loops(self.reply, self.prompt) or self._repeats_records()
+
+    def ends_in_loop(self) -> bool:
+        """Say whether a reply that was cut at its limit goes round in circles, however short they are."""
+        if self.bytes_of is None:
+            return False
+        return text_loops(_text(self.reply, self.bytes_of), _text(self.prompt.tolist(), self.bytes_of))
+
+    def begin_again(self) -> bool:
+        """Forget the reply and begin another, if this was the first; say whether that was done.
+
+        The counts of tokens go on.
+        """
+        if self.new_guide is None or self.tries > 1:
+            return False
+        self.tries += 1
+        self.guide = self.new_guide()
+        self.sampling, self.seed = second_try(self.sampling, self.seed)
+        self._random = self.mask = None
+        self.reply, self.steps, self.draft = [], [], []
+        self.drafter, self.next_look = Drafter(), LOOK_TOKENS
+        return True
 
     def _repeats_records(self) -> bool:
         if self.bytes_of is None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from models.chat import render_chat
 from models.choices import choice_alternatives, choice_probabilities
 from models.environment import Inbox, whole_number
-from models.errors import ModelCrashed, ModelError
+from models.errors import ModelCrashed, ModelError, OutOfTokens
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
 from models.jobs import Counters, Job
@@ -177,6 +177,7 @@ class LlamaBackend:
         job = Job(
             prompt=prompt,
             guide=self._guides.compile(request.schema_json),
+            new_guide=lambda: self._guides.compile(request.schema_json),
             sampling=replace(request.sampling, max_tokens=reply_limit(request, int(prompt.size), self.context_tokens)),
             seed=request.seed,
             deliver=deliver,
@@ -219,6 +220,10 @@ class LlamaBackend:
     def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
         if error is None:
             return self._reply(job, request)
+        if isinstance(error, OutOfTokens):
+            error.prompt_tokens, error.reused_tokens = int(job.prompt.size), job.reused
+            error.sampled_tokens, error.forced_tokens = job.sampled, job.forced
+            error.seconds = time.perf_counter() - (job.started or job.submitted)
         explain_end(
             error,
             request,

@@ -7,11 +7,14 @@ has been seen after a few rounds; the same question with some chance in the choi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
+
+from models.protocol import Sampling
 
 ROUNDS = 4
 """A block that was written so many times in a row, and nothing since, is a loop ..."""
@@ -28,6 +31,9 @@ REPEATED_RECORDS = 2
 LEAST_FIELDS = 2
 """Records have so many fields or more: equal words or numbers in a list may well be an answer."""
 
+SECOND_TEMPERATURE = 0.7
+"""Of the second try where a reply goes round in circles, if the request has no higher one."""
+
 WINDOW = 2048
 """Only so many last items are looked at, so a longer block than a quarter of them is not noticed."""
 
@@ -39,6 +45,14 @@ def loops(reply: Sequence[int], prompt: NDArray[np.int32]) -> bool:
     tail = np.asarray(reply[-WINDOW:], np.int32)
     length = block_length(tail, LEAST_TOKENS)
     return length > 0 and np.tile(tail[-length:], 2).tobytes() not in prompt.astype(np.int32).tobytes()
+
+
+def second_try(sampling: Sampling, seed: int) -> tuple[Sampling, int]:
+    """Say how a reply that went round in circles is begun again, once: with chance in it, and a seed of its own.
+
+    So the same question has the same answer in every run.
+    """
+    return replace(sampling, temperature=max(sampling.temperature, SECOND_TEMPERATURE)), seed + 1
 
 
 def text_loops(text: str, prompt: str = "") -> bool:

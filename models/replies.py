@@ -44,7 +44,11 @@ def explain_end(  # noqa: PLR0913 - what is known of a reply that ended early
     """
     if isinstance(error, OutOfTokens | TimedOut):
         error.partial = partial
-    if isinstance(error, OutOfTokens) and limit < request.sampling.max_tokens:
+    if not isinstance(error, OutOfTokens):
+        return
+    if limit >= request.sampling.max_tokens:
+        error.is_final = True
+    elif not error.is_final:
         error.advice = (
             f"The prompt of {prompt_tokens} tokens leaves no more of the context of {context_tokens}: "
             "shorten or split it, or ask for less per call."

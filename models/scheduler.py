@@ -370,12 +370,26 @@ class Scheduler:
         if finished:
             self._finish(job, None)
         elif job.is_looping():
-            self._finish(job, OutOfTokens(f"the reply repeats itself after {len(job.reply)} tokens", advice=LOOPS))
+            if not self._begin_again(job):
+                message = f"the reply repeats itself after {len(job.reply)} tokens"
+                self._finish(job, OutOfTokens(message, advice=LOOPS, tries=job.tries, is_final=True))
         elif len(job.reply) >= job.sampling.max_tokens:
-            message = f"the reply was not complete after {len(job.reply)} tokens (limit {job.sampling.max_tokens})"
-            self._finish(job, OutOfTokens(message))
+            if not (job.tries == 1 and job.ends_in_loop() and self._begin_again(job)):
+                message = f"the reply was not complete after {len(job.reply)} tokens (limit {job.sampling.max_tokens})"
+                self._finish(job, OutOfTokens(message, tries=job.tries))
         else:
             return False
+        return True
+
+    def _begin_again(self, job: Job) -> bool:
+        """Write another reply to a prompt that is read already, if the job allows it; say whether that was done."""
+        slot = job.slot
+        if slot is None or not job.begin_again():
+            return False
+        self._write_forced(job, job.guide.take_forced())
+        self._cache.cut(slot, job.prompt.size - 1)  # its last token is evaluated again, for its logits
+        slot.tokens = np.concatenate([job.prompt, np.asarray(job.reply, np.int32)])
+        self._work_out_mask(job)
         return True
 
     def _finish(self, job: Job, error: ModelError | None) -> None:

@@ -11,11 +11,8 @@ from typing import Any, Protocol
 
 from engine.executor.events import Emit, ModelCall
 from models.errors import ModelError, OutOfTokens
-from models.loops import text_loops
+from models.loops import second_try, text_loops
 from models.protocol import ModelBackend, Reply, Request
-
-CIRCLES_TEMPERATURE = 0.7
-"""Of the second try where a reply goes round in circles (models.loops), if the request has no higher one."""
 
 
 class ReplyStore(Protocol):
@@ -73,7 +70,8 @@ class _Call:
 class CachedAsk:
     """Ask one model through the case's reply cache.
 
-    A reply is written and committed before it is handed on, so a run killed at any moment asks for nothing twice.
+    A reply is written and committed before it is handed on, so a run killed at any moment asks for nothing twice. So is
+    the end of a reply that reached its limit or went round in circles: the same request would end so again.
     Equal requests that are in flight at once share one call, which goes on as long as anybody waits for it.
     """
 
@@ -88,6 +86,8 @@ class CachedAsk:
         key = reply_key(backend, request)
         stored = self._store.get(key)
         if stored is not None:
+            if _CUT in stored:
+                raise _cut_from(stored)
             return self._report(request, dataclasses.replace(_reply_from(stored), from_cache=True))
         shared = self._in_flight.get(key)
         if shared is not None:
@@ -101,6 +101,13 @@ class CachedAsk:
         self._store.begin_call(key, request.purpose.operator, self._run_id)
         try:
             reply = await _out_of_circles(backend, request)
+        except OutOfTokens as error:
+            if error.is_final:
+                self._store.save(key, _cut_to(error), request.purpose.operator, self._run_id)
+            else:
+                self._store.end_call(key, self._run_id)
+            self._report(request, _cost_of(error))
+            raise
         except ModelError:
             self._store.end_call(key, self._run_id)
             raise
@@ -143,18 +150,17 @@ class CachedAsk:
 
 
 async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
-    """Ask; a reply that goes round in circles is asked for once more, with chance in it; raises ModelError.
+    """Ask; a reply that goes round in circles is asked for once more (models.loops); raises ModelError.
 
-    What is asked for again has a seed of its own, so the same question has the same answer in every run.
+    Our own scheduler has done so by itself, while the prompt was still there.
     """
     try:
         return await backend.ask(request)
     except OutOfTokens as error:
-        if not text_loops(error.partial, "\n".join(segment.text for segment in request.segments)):
+        if error.tries > 1 or not text_loops(error.partial, "\n".join(segment.text for segment in request.segments)):
             raise
-    warmer = max(request.sampling.temperature, CIRCLES_TEMPERATURE)
-    sampling = dataclasses.replace(request.sampling, temperature=warmer)
-    return await backend.ask(dataclasses.replace(request, sampling=sampling, seed=request.seed + 1))
+    sampling, seed = second_try(request.sampling, request.seed)
+    return await backend.ask(dataclasses.replace(request, sampling=sampling, seed=seed))
 
 
 NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
@@ -172,3 +178,22 @@ def _reply_to(reply: Reply) -> dict[str, Any]:
 
 def _reply_from(stored: dict[str, Any]) -> Reply:
     return Reply(**stored)
+
+
+_CUT = "cut"
+"""What in the place of a reply says that there is none: it was cut."""
+
+
+def _cut_to(error: OutOfTokens) -> dict[str, Any]:
+    return {_CUT: str(error), "partial": error.partial, "advice": error.advice, "tries": error.tries}
+
+
+def _cut_from(stored: dict[str, Any]) -> OutOfTokens:
+    fields = {name: stored[name] for name in ("partial", "advice", "tries")}
+    return OutOfTokens(stored[_CUT], **fields, is_final=True)
+
+
+def _cost_of(error: OutOfTokens) -> Reply:
+    """Return what a reply that was cut has cost, as a reply."""
+    names = ("prompt_tokens", "reused_tokens", "sampled_tokens", "forced_tokens", "seconds")
+    return Reply(None, error.partial, **{name: getattr(error, name) for name in names})

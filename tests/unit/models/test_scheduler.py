@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.guides import TokenMask
 from models.jobs import LOOK_TOKENS, Job
-from models.loops import LEAST_TOKENS
+from models.loops import LEAST_TOKENS, SECOND_TEMPERATURE
 from models.protocol import Sampling
 from models.scheduler import (
     DRAFT_BATCH,
@@ -392,6 +392,34 @@ def test_a_reply_that_goes_round_in_circles_ends_before_its_limit_and_the_others
     assert "repeats itself" in str(ends[looping])
     assert LEAST_TOKENS <= len(looping.reply) < LEAST_TOKENS + 2 * LOOK_TOKENS
     assert ends[short] is None
+
+
+def test_a_reply_that_goes_round_in_circles_is_begun_again_without_reading_its_prompt_again() -> None:
+    bench = Bench(copies=100_000)
+    prompt = [5, 6, 7, 5, 6]
+    job = bench.job(prompt, 2000, max_tokens=2000)
+    job.new_guide = lambda: LengthGuide(40)  # the second reply is one of 40 tokens
+    others = bench.submit(job, bench.job([8, 9, 8, 9], 3))
+    bench.run()
+    assert [outcome.error for outcome in bench.outcomes] == [None, None]
+    assert len(job.reply) == 40
+    assert (job.tries, job.seed, job.sampling.temperature) == (2, 1, SECOND_TEMPERATURE)
+    written = job.sampled + job.forced
+    assert written >= LEAST_TOKENS + 40
+    # Besides what was written and guessed, each prompt is read once, and the last token of one a second time.
+    assert bench.scheduler.counters.prompt == len(prompt) + 1 + others[1].prompt.size
+    assert bench.scheduler.counters.reused == 0
+
+
+def test_a_second_reply_in_circles_is_the_last() -> None:
+    bench = Bench(copies=100_000)
+    job = bench.job([5, 6, 7, 5, 6], 2000, max_tokens=2000)
+    job.new_guide = lambda: LengthGuide(2000)
+    bench.submit(job)
+    bench.run()
+    (outcome,) = bench.outcomes
+    assert isinstance(outcome.error, OutOfTokens)
+    assert (outcome.error.tries, outcome.error.is_final) == (2, True)
 
 
 def test_a_guide_that_fails_fails_its_job_alone() -> None:

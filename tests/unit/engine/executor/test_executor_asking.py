@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from scripted_model import ScriptedBackend
 
-from engine.executor.asking import CIRCLES_TEMPERATURE, CachedAsk, reply_key
+from engine.executor.asking import CachedAsk, reply_key
 from engine.executor.events import ModelCall
 from models.errors import ModelCrashed, OutOfTokens, PromptTooLong
+from models.loops import SECOND_TEMPERATURE
 from models.protocol import Purpose, Request, Sampling, Segment
 from storage.errors import DiskFull
 
@@ -89,7 +90,7 @@ async def test_a_reply_in_circles_is_asked_for_again_with_chance_and_a_seed(desk
     asked = request(seed=3, sampling=Sampling(max_tokens=900))
     assert (await desk.door.ask(backend, asked)).value == {"n": 5}
     tried = [(r.sampling.temperature, r.sampling.max_tokens, r.seed) for r in backend.requests]
-    assert tried == [(0.0, 900, 3), (CIRCLES_TEMPERATURE, 900, 4)]
+    assert tried == [(0.0, 900, 3), (SECOND_TEMPERATURE, 900, 4)]
     assert (await desk.door.ask(backend, asked)).from_cache  # kept as the answer to what was asked
     assert len(backend.requests) == 2
 
@@ -113,6 +114,43 @@ async def test_a_reply_that_is_merely_too_long_is_not_asked_for_again(desk) -> N
     with pytest.raises(OutOfTokens):
         await desk.door.ask(backend, request())
     assert len(backend.requests) == 1
+
+
+async def test_a_reply_that_was_begun_again_by_the_model_is_not_asked_for_a_third_time(desk) -> None:
+    backend = ScriptedBackend(raising(OutOfTokens("repeats", partial=LOOP, tries=2, is_final=True)))
+    with pytest.raises(OutOfTokens):
+        await desk.door.ask(backend, request())
+    assert len(backend.requests) == 1
+
+
+async def test_a_cut_that_would_come_again_is_kept_and_its_cost_is_counted(desk) -> None:
+    cut = OutOfTokens("limit 9", partial='{"n": [1, 2', advice="Ask for less.", is_final=True)
+    cut.prompt_tokens, cut.sampled_tokens = 70, 9
+    backend = ScriptedBackend(raising(cut))
+    for row in ("r", "other"):
+        with pytest.raises(OutOfTokens, match="limit 9") as ended:
+            await desk.door.ask(backend, request(row=row))
+        assert (ended.value.partial, ended.value.advice) == ('{"n": [1, 2', "Ask for less.")
+    assert len(backend.requests) == 1
+    assert [(e.prompt_tokens, e.sampled_tokens, e.from_cache) for e in desk.of(ModelCall)] == [(70, 9, False)]
+    assert desk.case.replies.calls_of_run(desk.run_id) == {"op": 1}
+    assert desk.case.replies.unfinished_calls_of_run(desk.run_id) == {}
+
+
+async def test_a_cut_for_want_of_context_is_not_kept(desk) -> None:
+    backend = ScriptedBackend(raising(OutOfTokens("limit 9", partial='{"n": [1, 2')))
+    for _ in range(2):
+        with pytest.raises(OutOfTokens):
+            await desk.door.ask(backend, request())
+    assert len(backend.requests) == 2
+    assert desk.case.replies.count() == 0
+
+
+def raising(error: Exception):
+    def answer(request):
+        raise error
+
+    return answer
 
 
 async def test_the_case_holds_the_reply_when_the_event_is_told(desk) -> None:
