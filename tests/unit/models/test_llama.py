@@ -144,6 +144,8 @@ async def test_out_of_tokens_has_the_text_so_far(backend: LlamaBackend) -> None:
         await backend.ask(request(schema={"type": "string", "minLength": 100}, max_tokens=9))
     assert caught.value.partial.startswith('"')
     assert "max_tokens" in caught.value.advice
+    assert caught.value.is_final
+    assert caught.value.sampled_tokens + caught.value.forced_tokens == 9
 
 
 async def test_a_reply_that_the_context_cuts_says_so(backend: LlamaBackend) -> None:
@@ -152,6 +154,7 @@ async def test_a_reply_that_the_context_cuts_says_so(backend: LlamaBackend) -> N
     with pytest.raises(OutOfTokens, match=f"limit {room}") as caught:
         await backend.ask(request(text, schema={"type": "string", "minLength": 900}, max_tokens=5000))
     assert "context of 2048" in caught.value.advice
+    assert not caught.value.is_final
 
 
 async def test_a_prompt_that_does_not_fit_names_the_numbers(backend: LlamaBackend) -> None:
