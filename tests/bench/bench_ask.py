@@ -32,6 +32,7 @@ from engine.ask.proposal import Column, Proposal
 from engine.cli.local_models import open_model
 
 _HERE = Path(__file__).parent
+SETS = "questions second third fourth fifth sixth"
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 _SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
 
@@ -126,7 +127,7 @@ def questions(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("model", ["", *os.environ.get("REDWELL_BENCH_MODEL", " ".join(MODELS)).split()])
-@pytest.mark.parametrize("name", os.environ.get("REDWELL_BENCH_SETS", "questions second third fourth fifth sixth").split())
+@pytest.mark.parametrize("name", os.environ.get("REDWELL_BENCH_SETS", SETS).split())
 def test_drafts(name: str, model: str) -> None:
     """Print the shares of one set and model, and the drafts that are not right."""
     print(f"\n{name}:")
