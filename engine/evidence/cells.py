@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.evidence.items import Item, Leaf, identity, items, leaves
-from engine.evidence.locate import Located, TextIndex, locate
+from engine.evidence.locate import Located, TextIndex, locate, locate_verbatim
 from engine.rows import DocumentId, Row, Span
 from engine.text.blocks import collapse
 
@@ -211,8 +211,8 @@ class _Lineage:
         for leaf in item.leaves:
             if not isinstance(leaf.value, str) or len(leaf.value.split()) < QUOTE_WORDS:
                 continue
-            place = locate(index, leaf.value, near=[chunk] if chunk else ())
-            if place is None or place.method not in ("exact", "normalised"):
+            place = locate_verbatim(index, leaf.value, near=[chunk] if chunk else ())
+            if place is None:
                 continue
             lines = place.last_line - place.first_line + 1
             if lines <= min(LONGEST_QUOTE_LINES, max(3, whole // 2)):

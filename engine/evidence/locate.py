@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from engine.evidence.fuzzy import find_fuzzy
-from engine.evidence.text_index import MOST_HITS, SourceLine, SourceText, Stretch, TextIndex
-from engine.rows import DocumentId, Span
+from engine.evidence.text_index import MOST_HITS, Located, Method, SourceLine, SourceText, Stretch, TextIndex
+from engine.rows import Span
 from engine.text.blocks import collapse
 from engine.text.dates import parse_date
 from engine.text.normalise import plain, words
 from engine.text.numbers import WORD_NUMBERS, parse_number
 from engine.text.person_names import PersonName, recognise_name
 
-__all__ = ["Located", "Method", "SourceLine", "SourceText", "TextIndex", "locate"]
-
-Method = Literal["exact", "normalised", "date", "number", "name", "fuzzy", "quote", "document"]
-"""How a value was found. `locate` yields all but the last two, which engine.evidence.cells adds: the lines of the
-quote that the model gave with the value, and a value that is the document's own name."""
+__all__ = ["Located", "Method", "SourceLine", "SourceText", "TextIndex", "locate", "locate_verbatim"]
 
 WEAK_NUMBER = 20
 """Whole numbers up to this one, and texts under WEAK_LENGTH characters, stand in any text by chance: far from
@@ -30,28 +25,6 @@ WEAK_NUMBER = 20
 
 WEAK_LENGTH = 3
 _SAY_NOTHING = frozenset(("yes", "no", "true", "false", "none", "null", "na", "n/a", "unknown", "other"))
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """Where a value stands: lines `first_line` to `last_line`, both inclusive, and the page of the first.
-
-    `score` is 1 for verbatim text and less the further the form in the text is from the value.
-    `via` is the form that was looked for when it is not the value itself (the name before resolve), else empty.
-    """
-
-    document_id: DocumentId
-    page: int
-    first_line: int
-    last_line: int
-    method: Method
-    score: float
-    via: str = ""
-
-    @property
-    def span(self) -> Span:
-        """Return the lines as a span."""
-        return Span(self.first_line, self.last_line)
 
 
 class _Hit(NamedTuple):
@@ -72,11 +45,25 @@ def locate(index: TextIndex, value: object, *, near: Sequence[Span] = ()) -> Loc
     if not index.lines or value is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     hints = index.stretches(near)
-    finders = _finders_of_text(index, value) if isinstance(value, str) else _finders_of_number(index, value)
-    hit = _best(finders, hints, weak=_is_weak(value))
+    hit = _best_sharp(index, value, hints)
     if hit is None and isinstance(value, str):
         hit = _best_fuzzy(index, value, hints)
     return None if hit is None else _located(index, hit)
+
+
+def locate_verbatim(index: TextIndex, value: str, *, near: Sequence[Span] = ()) -> Located | None:
+    """Find where `value` stands word for word, as `locate` does, or return None; asked again, the index knows it."""
+    key = value, tuple(near)
+    if key not in index.verbatim:
+        hit = _best_sharp(index, value, index.stretches(near)) if index.lines else None
+        is_verbatim = hit is not None and hit.method in ("exact", "normalised")
+        index.verbatim[key] = _located(index, hit) if hit is not None and is_verbatim else None
+    return index.verbatim[key]
+
+
+def _best_sharp(index: TextIndex, value: str | int | float, hints: Sequence[Stretch]) -> _Hit | None:
+    finders = _finders_of_text(index, value) if isinstance(value, str) else _finders_of_number(index, value)
+    return _best(finders, hints, weak=_is_weak(value))
 
 
 def _located(index: TextIndex, hit: _Hit) -> Located:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
+from typing import Literal
 
 from engine.rows import DocumentId, Span
 from engine.text.blocks import collapse
@@ -18,6 +19,33 @@ from engine.text.numbers import WORD_NUMBERS, number_mentions
 
 MOST_HITS = 2000
 """Occurrences of one value that are looked at; later ones are not candidates."""
+
+
+Method = Literal["exact", "normalised", "date", "number", "name", "fuzzy", "quote", "document"]
+"""How a value was found. `locate` yields all but the last two, which engine.evidence.cells adds: the lines of the
+quote that the model gave with the value, and a value that is the document's own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a value stands: lines `first_line` to `last_line`, both inclusive, and the page of the first.
+
+    `score` is 1 for verbatim text and less the further the form in the text is from the value.
+    `via` is the form that was looked for when it is not the value itself (the name before resolve), else empty.
+    """
+
+    document_id: DocumentId
+    page: int
+    first_line: int
+    last_line: int
+    method: Method
+    score: float
+    via: str = ""
+
+    @property
+    def span(self) -> Span:
+        """Return the lines as a span."""
+        return Span(self.first_line, self.last_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +127,8 @@ class TextIndex:
     def __init__(self, source: SourceText) -> None:
         self.document_id = source.document_id
         self.names = source.names
+        self.verbatim: dict[tuple[str, tuple[Span, ...]], Located | None] = {}
+        """What engine.evidence.locate has looked for, near which lines, and where it stands word for word."""
         limit = source.limit
         self.lines = tuple(line for line in source.lines if limit is None or limit.first <= line.number <= limit.last)
         self._numbers = [line.number for line in self.lines]

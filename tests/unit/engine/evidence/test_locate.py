@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate
+from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate, locate_verbatim
 from engine.rows import DocumentId, Span
 
 DOCUMENT = DocumentId("d" * 64)
@@ -147,3 +147,16 @@ def test_every_planted_value_is_found_on_its_line_of_a_long_document() -> None:
     for n in (1, 57, 200, 400):
         assert found(n + 10_000, index) == ((n - 1) // 50 + 1, n, n, "number")
         assert found(f"${n * 1000}", index) == ((n - 1) // 50 + 1, n, n, "number" if n * 1000 >= 1000 else "exact")
+
+
+def test_what_stands_word_for_word_is_found_so_alone_and_looked_for_once() -> None:
+    index = index_of("He used excessive force and was suspended.", "He was given ten days.", "He was given ten days.")
+    exact, misread = "used excessive force and was suspended", "used excessive forse and was suspended"
+    assert locate_verbatim(index, exact) == locate(index, exact)
+    near = [Span(3, 3)]
+    assert locate_verbatim(index, "was given ten days", near=near) == locate(index, "was given ten days", near=near)
+    assert locate(index, misread) is not None
+    assert locate_verbatim(index, misread) is None
+    kept = dict(index.verbatim)
+    assert len(kept) == 3
+    assert locate_verbatim(index, exact) is kept[exact, ()]
