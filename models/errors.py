@@ -1,11 +1,11 @@
 """Errors of the model room. Each says what failed, on what, and what to do.
 
 ModelError
-├── PromptTooLong      the prompt does not fit the context (not retryable)
-├── OutOfTokens        the reply reached its token limit before it was complete (retryable with a larger limit)
-├── TimedOut           the reply took longer than the request allows (retryable with a larger limit)
+├── PromptTooLong      the prompt does not fit the context
+├── OutOfTokens        the reply reached its token limit before it was complete
+├── TimedOut           the reply took longer than the request allows
 ├── InvalidSchema      the schema cannot be compiled to a token mask
-├── ModelCrashed       the runtime failed while this request was in flight (retryable)
+├── ModelCrashed       the runtime failed while this request was in flight
 ├── ModelMissing       the weights are not installed (environment)
 ├── InstallStopped     an installation was given up by the user; what was downloaded is kept
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 class ModelError(Exception):
     """Base of everything that goes wrong around a model."""
 
-    retryable: ClassVar[bool] = False
     is_environment: ClassVar[bool] = False
 
     def __init__(self, message: str, *, advice: str = "") -> None:
@@ -64,8 +63,6 @@ class OutOfTokens(ModelError):
     are those of models.protocol.Reply, 0 where they are not known.
     """
 
-    retryable = True
-
     def __init__(
         self, message: str, *, partial: str = "", advice: str = "", tries: int = 1, is_final: bool = False
     ) -> None:
@@ -79,8 +76,6 @@ class OutOfTokens(ModelError):
 
 class TimedOut(ModelError):
     """The model began and did not finish in time; `partial` is what was written."""
-
-    retryable = True
 
     def __init__(self, *, seconds: float, partial: str = "") -> None:
         super().__init__(
@@ -96,8 +91,6 @@ class InvalidSchema(ModelError):
 
 class ModelCrashed(ModelError):
     """The inference runtime failed."""
-
-    retryable = True
 
 
 class ModelMissing(ModelError):

@@ -30,4 +30,3 @@ def test_type_message_and_fields_arrive(error: ModelError) -> None:
     assert str(arrived) == str(error)
     assert vars(arrived) == vars(error)
     assert arrived.advice.endswith("Added later.")
-    assert arrived.retryable == error.retryable

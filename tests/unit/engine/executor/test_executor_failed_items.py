@@ -249,6 +249,5 @@ def test_a_crash_while_pairs_are_compared_leaves_them_undecided(bench, tmp_path)
     assert {row["name"] for row in desk.values(result)} == {"Ann Smith", "Ann Smyth"}
 
 
-def test_the_crash_class_says_that_asking_again_may_help() -> None:
-    assert ModelCrashed("x").retryable
+def test_a_crash_of_the_model_is_no_fault_of_the_environment() -> None:
     assert not ModelCrashed("x").is_environment
