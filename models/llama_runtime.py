@@ -128,6 +128,14 @@ def _loaded(*names: str) -> set[str]:
     return {path for path in paths if Path(path).name.startswith(names)}
 
 
+_NO_DEVICES = (ctypes.c_void_p * 1)()
+"""A list of no devices for llama.cpp, which takes every card it can use otherwise, even for no layer.
+
+The weights would then be laid out for copying to the card, not for this processor's kernels, and long prompts computed
+there.
+"""
+
+
 def supports_gpu() -> bool:
     """Say whether the llama.cpp that is installed was built for a graphics card that it can use."""
     _begin_with_cards()
@@ -142,6 +150,8 @@ class LlamaRuntime:
         (_begin_with_cards if settings.gpu_layers else _begin)()
         parameters = lc.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
+        if not settings.gpu_layers:
+            parameters.devices = ctypes.addressof(_NO_DEVICES)
         self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)
         if not self._model:
             raise WeightsCorrupt(

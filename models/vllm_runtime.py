@@ -135,14 +135,13 @@ class VllmEngine:
             self._inputs: Any = importlib.import_module("vllm.inputs.engine")
             vllm_error = importlib.import_module("vllm.exceptions").VLLMError
         except _FAULTS as error:
-            raise RuntimeMissing(
-                f"vLLM cannot be imported: {_line(error)}",
-                advice=f'Install it beside Redwell (`pip install "redwell[vllm]"`, vLLM {TESTED}), see docs/gpu.md.',
-            ) from error
+            raise _missing(error) from error
         self._faults: tuple[type[Exception], ...] = (*_FAULTS, vllm_error)
         try:
             made = arguments.EngineArgs(**_engine_arguments(folder, settings))
             self._engine: Any = engines.LLMEngine.from_engine_args(made)
+        except ImportError as error:  # much of vLLM is imported when a model is loaded
+            raise _missing(error) from error
         except self._faults as error:
             raise _load_error(folder, settings, error) from error
 
@@ -236,6 +235,13 @@ def _odds(step: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.intp], NDArray[np
     """Read the log probabilities of one step. vLLM takes them after the mask: those it forbids are minus infinity."""
     allowed = [(token, math.exp(entry.logprob)) for token, entry in step if entry.logprob > -math.inf]
     return np.array([token for token, _ in allowed], np.intp), np.array([odds for _, odds in allowed], np.float64)
+
+
+def _missing(error: BaseException) -> RuntimeMissing:
+    return RuntimeMissing(
+        f"vLLM, or a package it needs, cannot be imported: {_line(error)}",
+        advice=f'Install it beside Redwell (`pip install "redwell[vllm]"`, vLLM {TESTED}), see docs/gpu.md.',
+    )
 
 
 def _load_error(folder: Path, settings: EngineSettings, error: BaseException) -> ModelError:

@@ -11,12 +11,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from model_folders import END, byte_tokenizer, write_folder
 
+from models import vllm_runtime
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong, RuntimeMissing, TimedOut
 from models.hardware import Gpu
 from models.model_folder import read_folder
@@ -297,6 +299,27 @@ def test_an_engine_that_does_not_open_is_an_error_where_it_was_asked_for(tmp_pat
 
     with pytest.raises(ModelError, match="no memory"):
         VllmBackend(write_folder(tmp_path), digest="d", name="m", open_engine=refuse)
+
+
+@pytest.mark.parametrize("where", ["importing", "loading"])
+def test_a_package_that_vllm_needs_and_has_not_is_named(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(**_: object) -> None:
+        raise ModuleNotFoundError("No module named 'flashinfer'")
+
+    class Lacking:
+        def __getattr__(self, name: str) -> object:
+            raise ModuleNotFoundError("No module named 'flashinfer'")
+
+    parts = SimpleNamespace(EngineArgs=lacking, LLMEngine=None, VLLMError=RuntimeError)
+    names = ["vllm.engine.arg_utils", "vllm.v1.engine.llm_engine", "vllm.sampling_params", "vllm.inputs.engine"]
+    for name in (*names, "vllm.exceptions"):
+        monkeypatch.setitem(sys.modules, name, Lacking() if where == "importing" else parts)
+    monkeypatch.setattr(vllm_runtime, "_prepare_environment", lambda: None)
+    with pytest.raises(RuntimeMissing, match="flashinfer") as missing:
+        vllm_runtime.VllmEngine(tmp_path, EngineSettings())
+    assert "redwell[vllm]" in missing.value.advice
 
 
 def test_the_context_that_is_set_is_at_most_the_models_own(tmp_path: Path) -> None:
