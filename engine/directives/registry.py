@@ -24,7 +24,6 @@ from engine.directives.multi_level_aggregation import MultiLevelAggregation
 from engine.directives.pre_aggregation import PreAggregation
 from engine.directives.pre_joining import PreJoining
 from engine.directives.second_reading import SecondReading
-from engine.directives.sharper_comparisons import SharperComparisons
 from engine.directives.switch_model import SwitchModel
 from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.directives.top_k_chunks import TopKChunks
@@ -53,7 +52,6 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     KindByKind(),
     LocatedItems(),
     DistinctItems(),
-    SharperComparisons(),
     SynthesisedBlocking(),
     BatchedFolding(),
     DeterministicCompression(),

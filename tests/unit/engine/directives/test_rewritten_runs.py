@@ -212,23 +212,6 @@ def test_lists_that_say_nothing_again_are_left_alone(tmp_path):
     assert not isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.1})), Blocked)
 
 
-SAME = """\
-  - {name: one_each, type: unnest, unnest_key: officers}
-  - {name: same, type: resolve, output: {schema: {officers: string}},
-     comparison_prompt: "{{ input1.officers }}|{{ input2.officers }}. Same?"}
-"""
-
-
-def test_rules_keep_persons_apart_whom_a_model_would_join(tmp_path):
-    def answer(request):
-        if request.purpose.task != "compare":
-            return {"officers": ["Sgt. D. Varrick", "Varrick, Desmond", "Ann Tullock", "Ashgrove, Leo"]}
-        return True  # of every pair
-
-    _, rows = rewritten_rows(tmp_path, FIND + SAME, "sharper_comparisons", answer, at=2)
-    assert {row["officers"] for row in rows} == {"Varrick, Desmond", "Ann Tullock", "Ashgrove, Leo"}
-
-
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
     kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
     schema = 'acts: "list[{act_type: string, quote: string}]"'
