@@ -29,7 +29,7 @@ from models.llama_runtime import LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
 from models.replies import explain_end, hand_over, read_value, reply_limit
-from models.scheduler import DRAFT_BATCH, Scheduler
+from models.scheduler import Scheduler
 
 LEAST_CONTEXT = 512
 """Smallest context that can be set: below, no prompt of the engine fits."""
@@ -46,22 +46,23 @@ KEPT_TEXTS = 512
 
 @dataclass(frozen=True, slots=True)
 class LlamaSettings:
-    """How much of the machine to use. `context_tokens` None means the model's own.
+    """How much of the machine to use. `context_tokens`, of a prompt with its reply, None means the model's own.
 
-    `running` requests are worked on at once, and the prefixes of `kept` others stay. `draft_batch`: see
-    models.scheduler. With `prefix_folder`, prefixes marked as shared are kept there too, up to `prefix_bytes`.
+    `cache_tokens` of all prompts and replies together are held at once; None means as many as one may have.
+    `running` requests are worked on at once, and the prefixes of `kept` others stay. With `prefix_folder`, prefixes
+    marked as shared are kept there too, up to `prefix_bytes`.
     `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
     `layout` None is the default one (models.layouts).
     """
 
     context_tokens: int | None = None
+    cache_tokens: int | None = None
     running: int = 32
     kept: int = 16
     threads: int | None = None
     batch_tokens: int = 512
     gpu_layers: int | None = None
     layout: LayoutName | None = None
-    draft_batch: int = DRAFT_BATCH
     prefix_folder: str = ""
     prefix_bytes: int = 4 * 1024**3
 
@@ -84,7 +85,7 @@ class LlamaSettings:
     def for_runtime(self) -> RuntimeSettings:
         """Work out what the runtime is loaded with."""
         return RuntimeSettings(
-            cells=self.context_tokens or 0,
+            cells=max(self.context_tokens or 0, self.cache_tokens or 0),
             sequences=self.running + self.kept,
             threads=self.threads or usable_cores(),
             batch_tokens=self.batch_tokens,
@@ -101,7 +102,7 @@ class LlamaBackend:
         self.digest = digest
         self.name = name
         self._runtime = LlamaRuntime(path, settings.for_runtime())
-        self.context_tokens = self._runtime.cells
+        self.context_tokens = min(settings.context_tokens or self._runtime.cells, self._runtime.trained_context)
         layout = layout_named(settings.layout or DEFAULT_LAYOUT)
         self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary, layout)
         self._template = self._runtime.chat_template
@@ -109,11 +110,11 @@ class LlamaBackend:
         self._mask_threads = ThreadPoolExecutor(1, thread_name_prefix=f"masks {name}")
         self._scheduler = Scheduler(
             self._runtime,
-            cells=self.context_tokens,
+            cells=self._runtime.cells,
+            context_tokens=self.context_tokens,
             slots=settings.running + settings.kept,
             running=settings.running,
             batch_tokens=settings.batch_tokens,
-            draft_batch=settings.draft_batch,
             threads=self._mask_threads,
             shelf=self._shelf(settings),
         )

@@ -53,20 +53,21 @@ class Scheduler:
         slots: int,
         running: int,
         batch_tokens: int,
-        draft_batch: int = DRAFT_BATCH,
+        context_tokens: int | None = None,
         threads: Executor | None = None,
         shelf: PrefixShelf | None = None,
     ) -> None:
         """`slots` includes idle ones kept for reuse; at most `running` of them work at once.
 
-        `draft_batch` 0 makes no guesses. Masks are worked out on `threads` while the model runs, if given.
+        A prompt and its reply have at most `context_tokens` of the `cells`; None means all of them.
+        Masks are worked out on `threads` while the model runs, if given.
         """
         self._evaluator = evaluator
         self._cache = PrefixCache(evaluator, slots=slots, cells=cells, shelf=shelf)
         self._table = self._cache.table
         self._most_running = min(running, slots)
         self._batch_tokens = batch_tokens
-        self._draft_batch = draft_batch
+        self._context_tokens = min(context_tokens or cells, cells)
         self._threads = threads
         self._line = WaitingLine()
         self._running: list[Job] = []
@@ -108,11 +109,11 @@ class Scheduler:
         if job.prompt.size == 0:
             raise ModelError("the prompt has no tokens", advice="Write a prompt for this operator.")
         # The last token of a reply is never evaluated.
-        if job.prompt.size + max(job.sampling.max_tokens, 1) - 1 > self._table.capacity:
+        if job.prompt.size + max(job.sampling.max_tokens, 1) - 1 > self._context_tokens:
             raise PromptTooLong(
                 prompt_tokens=job.prompt.size,
                 reply_tokens=job.sampling.max_tokens,
-                context_tokens=self._table.capacity,
+                context_tokens=self._context_tokens,
                 what="the prompt",
             )
 
@@ -239,7 +240,7 @@ class Scheduler:
         ready: list[Job] = []
         plan = self._plan_batch()
         planned = sum(count for _, _, count in plan)
-        room = min(self._draft_batch, self._table.free_cells) - planned
+        room = min(DRAFT_BATCH, self._table.free_cells) - planned
         for job, slot, count in plan:
             first, last = slot.evaluated, slot.evaluated + count - 1
             complete = last + 1 == slot.tokens.size

@@ -303,12 +303,13 @@ def test_products_are_those_of_llama_cpp(name: str, monkeypatch: pytest.MonkeyPa
     assert off < 0.05 * theirs.std()
 
 
-async def test_copying_from_the_prompt_is_guessed_and_changes_nothing() -> None:
+async def test_copying_from_the_prompt_is_guessed_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = record(copy={"type": "string", "maxLength": 400})
     asked = request("Copy the text above, word for word.", schema, passage=PASSAGE[:250])
     texts, evaluations = [], []
-    for draft_batch in (0, 16):
-        backend = load(LARGER, draft_batch=draft_batch)
+    for guesses in (0, 16):
+        monkeypatch.setattr("models.scheduler.DRAFT_BATCH", guesses)
+        backend = load(LARGER)
         try:
             texts.append((await backend.ask(asked)).text)
             evaluations.append(backend.counters.evaluations)

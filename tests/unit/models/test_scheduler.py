@@ -154,10 +154,10 @@ class Outcome:
 @dataclass
 class Bench:
     cells: int = 4096
+    context_tokens: int | None = None
     slots: int = 40
     running: int = 16
     batch_tokens: int = 64
-    draft_batch: int = DRAFT_BATCH
     copies: int = 0
     refuses: bool = False
     threads: Executor | None = None
@@ -173,7 +173,7 @@ class Bench:
             slots=self.slots,
             running=self.running,
             batch_tokens=self.batch_tokens,
-            draft_batch=self.draft_batch,
+            context_tokens=self.context_tokens,
             threads=self.threads,
         )
 
@@ -328,8 +328,9 @@ def test_a_pool_of_one_slot_serves_a_prompt_that_begins_like_the_cached_one() ->
     assert jobs[1].reused == 3
 
 
-def test_a_prompt_and_reply_that_fill_the_context_exactly_fit() -> None:
-    bench = Bench(cells=50)
+@pytest.mark.parametrize("cells", [50, 100])
+def test_a_prompt_and_reply_that_fill_the_context_exactly_fit(cells: int) -> None:
+    bench = Bench(cells=cells, context_tokens=50)
     prompt = [2 + i % 13 for i in range(40)]
     exact = bench.submit(bench.job(prompt, 99, max_tokens=11))[0]  # the eleventh token is written, never evaluated
     bench.run()
@@ -660,11 +661,14 @@ def a_text(size: int = 120) -> list[int]:
 
 
 @pytest.mark.parametrize("slip", [3, 11, 10_000])
-def test_what_is_copied_from_the_prompt_takes_fewer_evaluations_and_reads_the_same(slip: int) -> None:
+def test_what_is_copied_from_the_prompt_takes_fewer_evaluations_and_reads_the_same(
+    slip: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prompt = a_text()
     runs = []
-    for draft_batch in (0, DRAFT_BATCH):
-        bench = Bench(copies=slip, draft_batch=draft_batch)
+    for guesses in (0, DRAFT_BATCH):
+        monkeypatch.setattr("models.scheduler.DRAFT_BATCH", guesses)
+        bench = Bench(copies=slip)
         job = bench.submit(bench.job(prompt, 60, max_tokens=70))[0]
         bench.run()
         assert job.reply == copied_reply(prompt, 60, slip)
