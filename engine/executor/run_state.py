@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
@@ -195,6 +195,38 @@ class CallState:
         return max(read - read_then, 0) / SPEED_SECONDS, max(written - written_then, 0) / SPEED_SECONDS
 
 
+@dataclass
+class EndedCalls:
+    """Tokens of calls that have ended while their rows have not passed: a long text is asked about in parts.
+
+    Those of one operator only, the first of the chain that asks; later ones may have made rows of their own. `made` is
+    what was read in this run, by row; `read` and `written` hold what was answered in an earlier one, too.
+    """
+
+    operator: str = ""
+    read: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] = field(default_factory=Counter)
+    made: Counter[str] = field(default_factory=Counter)
+
+    def take(self, call: ModelCall) -> None:
+        """Count one call."""
+        self.operator = self.operator or call.operator
+        if call.operator != self.operator:
+            return
+        read = call.prompt_tokens - call.reused_tokens
+        self.read[call.row_id] += read
+        self.written[call.row_id] += call.sampled_tokens + call.forced_tokens
+        self.made[call.row_id] += 0 if call.from_cache else read
+
+    def forget(self, row_id: str) -> None:
+        """Drop the calls of a row that has passed; "" drops all."""
+        for counts in (self.read, self.written, self.made):
+            if row_id:
+                counts.pop(row_id, None)
+            else:
+                counts.clear()
+
+
 class RunState:
     """The state of a run after the events so far."""
 
@@ -207,6 +239,7 @@ class RunState:
         self.operators: dict[str, OperatorState] = {}
         self.chain: ChainState | None = None
         self.calls = CallState()
+        self._ended = EndedCalls()
         self._characters_read = CHARACTERS_READ
         self.loading = ""
         self.model = ""
@@ -274,14 +307,17 @@ class RunState:
 
     def _take_chain(self, event: ChainProgress) -> None:
         if self.chain is None or self.chain.operators != event.operators:
-            self.chain = ChainState(event.operators)
+            self.chain, self._ended = ChainState(event.operators), EndedCalls()
         chain = self.chain
+        self._ended.forget(event.row_id)
         chain.rows_done, chain.rows_total = event.rows_done, event.rows_total
         chain.size_done, chain.size_total = event.size_done, event.size_total
         if self.calls.from_cache and not self.calls.made:
             chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
-        if self.calls.read and chain.rows_done and not self.calls.from_cache:
-            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / self.calls.read
+        read = self.calls.read - self._ended.made.total()
+        if read > 0 and chain.rows_done and not self.calls.from_cache:
+            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / read
+        self._look_ahead(chain)
         chain.sample(self.clock())
 
     def _take_work(self, event: ModelCall | ModelWorking | ModelRestarted) -> None:
@@ -290,15 +326,20 @@ class RunState:
         match event:
             case ModelCall():
                 self.calls.take(event, now)
+                self._ended.take(event)
             case ModelWorking():
                 self.calls.take_working(event, now)
             case ModelRestarted():
                 self.calls.take_working(ModelWorking(event.model, 0, 0), now)
         if self.chain is not None:
-            read, written = self.calls.read_ahead, self.calls.written_ahead
-            self.chain.look_ahead(read * self._characters_read, written * CHARACTERS_WRITTEN)
+            self._look_ahead(self.chain)
             if not isinstance(event, ModelCall):  # its row passes next
                 self.chain.sample(now)
+
+    def _look_ahead(self, chain: ChainState) -> None:
+        read = self.calls.read_ahead + self._ended.read.total()
+        written = self.calls.written_ahead + self._ended.written.total()
+        chain.look_ahead(read * self._characters_read, written * CHARACTERS_WRITTEN)
 
     def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
         operator = self.operators.setdefault(event.operator, OperatorState(event.operator))

@@ -175,7 +175,8 @@ class _ChainWatch:
 
     def take(self, row: Row) -> None:
         progress = self._told
-        self._told = replace(progress, rows_done=progress.rows_done + 1, size_done=progress.size_done + _size(row))
+        done, size = progress.rows_done + 1, progress.size_done + _size(row)
+        self._told = replace(progress, rows_done=done, size_done=size, row_id=row.id)
         self._emit(self._told)
 
 

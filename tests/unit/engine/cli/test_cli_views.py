@@ -48,8 +48,10 @@ class Clock:
         return self.now
 
 
-def call(*, read: int = 100, reused: int = 0, written: int = 10, cached: bool = False) -> ModelCall:
-    return ModelCall("find", "r", read, reused, written, 0, 1.0, cached)
+def call(
+    *, read: int = 100, reused: int = 0, written: int = 10, cached: bool = False, row: str = "r", by: str = "find"
+) -> ModelCall:
+    return ModelCall(by, row, read, reused, written, 0, 1.0, cached)
 
 
 def table(rows: int, columns: tuple[str, ...] = ("name",), value: object = "x") -> ResultTable:
@@ -208,6 +210,28 @@ def test_time_left_counts_what_is_read_of_rows_that_have_not_passed() -> None:
     assert state.share_done() == pytest.approx(13 / 14 + 1_000 * 4 / 70_000)  # one is still being written
     state.take(ModelRestarted("m", "it was killed", ""))
     assert state.share_done() == pytest.approx(13 / 14)
+
+
+def test_parts_of_a_long_text_count_before_its_row_passes() -> None:
+    """A text of 40,000 characters in ten parts, one part in ten seconds; beside it two rows of 4,000 characters."""
+    clock = Clock()
+    clock.now = 0
+    state = state_after(*START, ChainProgress(CHAIN, 0, 3, 0, 51_000), clock=clock)
+    for part in range(1, 6):
+        clock.now = 10 * part
+        state.take(call(read=1_000, written=0, row="long"))
+        state.take(ModelWorking("m", read=0, written=0))
+    assert state.share_done() == pytest.approx(20_000 / 51_000)
+    assert state.seconds_left() == pytest.approx(31_000 * 40 / 16_000)  # since the first part 400 characters a second
+    state.take(call(read=1_000, written=0, row="short"))
+    state.take(ChainProgress(CHAIN, 1, 3, 5_000, 51_000, "short"))
+    state.take(call(read=9_000, written=0, row="made of it", by="keep"))  # of an operator further on
+    assert state.share_done() == pytest.approx(25_000 / 51_000)
+    for part in range(5):
+        state.take(call(read=1_000, written=0, row="long", cached=part < 3))  # an earlier run had answered three
+    assert state.share_done() == pytest.approx(45_000 / 51_000)
+    state.take(ChainProgress(CHAIN, 2, 3, 46_000, 51_000, "long"))
+    assert state.share_done() == pytest.approx(46_000 / 51_000)
 
 
 def test_replies_of_an_earlier_run_do_not_count_as_pace() -> None:

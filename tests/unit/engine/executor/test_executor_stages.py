@@ -9,7 +9,14 @@ import pytest
 from scripted_model import ScriptedBackend
 from scripted_run import pipeline, prompt_of, write_jsonl
 
-from engine.executor.events import ChainProgress, OperatorFinished, OperatorProgress, OperatorStarted, RunStarted
+from engine.executor.events import (
+    ChainProgress,
+    ModelCall,
+    OperatorFinished,
+    OperatorProgress,
+    OperatorStarted,
+    RunStarted,
+)
 from engine.executor.stages import REPLY_CHARACTERS, stages
 from engine.executor.tools import Progress
 from engine.loader import parse_pipeline
@@ -85,6 +92,8 @@ def test_a_chain_says_how_much_of_its_work_is_done(bench, tmp_path) -> None:
     sizes = [e.size_done for e in told]
     assert sorted(b - a for a, b in pairwise(sizes)) == [REPLY_CHARACTERS + size for size in (100, 900, 5_000)]
     assert sizes[-1] == told[0].size_total == 6_000 + 3 * REPLY_CHARACTERS
+    assert [e.row_id for e in told][0] == ""
+    assert {e.row_id for e in told[1:]} == {e.row_id for e in desk.of(ModelCall) if e.operator == "first"}
     first = [e for e in desk.of(OperatorProgress) if e.operator == "first"]
     assert {e.total for e in first} == {3}  # all rows are known from the start, though each arrives by itself
 
