@@ -26,12 +26,6 @@ LEAST_CHOSEN_CONTEXT = 4096
 
 CONTEXT_STEP = 1024
 
-CACHE_TOKENS = 65_536
-"""Tokens of all prompts and replies that are held at once where memory is plenty: sixteen replies to prompts of 4,000.
-
-With fewer, long prompts are answered a few at a time.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Needs:
@@ -105,12 +99,10 @@ def fit(spec: ModelSpec) -> Fitted:
         available = max(0, machine_memory()[1] - SPARE_BYTES)
         chosen = choose_context(spec, needs, settings.context_tokens, available)
         limited = needs.context_tokens if settings.context_tokens is None and chosen < needs.context_tokens else 0
-        if settings.context_tokens is None and not limited:
-            settings = replace(settings, cache_tokens=choose_cache(needs, available))
         settings = replace(settings, context_tokens=chosen or None)
     if not _is_running_chosen(spec):
         settings = replace(settings, running=_measured_replies(spec.digest) or settings.running)
-    sizes = ("context_tokens", "cache_tokens", "gpu_layers", "running")
+    sizes = ("context_tokens", "gpu_layers", "running")
     settled = {name: getattr(settings, name) for name in sizes}
     return Fitted(replace(spec, settings={**spec.settings, **settled}), asdict(settings), own_context=limited)
 
@@ -143,12 +135,6 @@ def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_
     if largest < min(LEAST_CHOSEN_CONTEXT, own_context) or not needs.memory(0, available_bytes).fits:
         raise _refusal(spec, needs, min(LEAST_CHOSEN_CONTEXT, own_context), available_bytes)
     return largest
-
-
-def choose_cache(needs: Needs, available_bytes: int) -> int | None:
-    """Return CACHE_TOKENS if the model takes at most half of the free memory with them, else None: one context."""
-    is_known = 0 < needs.context_tokens < CACHE_TOKENS and needs.kv_bytes_per_token
-    return CACHE_TOKENS if is_known and needs.memory(CACHE_TOKENS, available_bytes // 2).fits else None
 
 
 def _refusal(spec: ModelSpec, needs: Needs, context: int, available_bytes: int) -> NotEnoughMemory:

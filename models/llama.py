@@ -46,9 +46,8 @@ KEPT_TEXTS = 512
 
 @dataclass(frozen=True, slots=True)
 class LlamaSettings:
-    """How much of the machine to use. `context_tokens`, of a prompt with its reply, None means the model's own.
+    """How much of the machine to use. `context_tokens` None means the model's own.
 
-    `cache_tokens` of all prompts and replies together are held at once; None means as many as one may have.
     `running` requests are worked on at once, and the prefixes of `kept` others stay. With `prefix_folder`, prefixes
     marked as shared are kept there too, up to `prefix_bytes`.
     `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
@@ -56,7 +55,6 @@ class LlamaSettings:
     """
 
     context_tokens: int | None = None
-    cache_tokens: int | None = None
     running: int = 32
     kept: int = 16
     threads: int | None = None
@@ -85,7 +83,7 @@ class LlamaSettings:
     def for_runtime(self) -> RuntimeSettings:
         """Work out what the runtime is loaded with."""
         return RuntimeSettings(
-            cells=max(self.context_tokens or 0, self.cache_tokens or 0),
+            cells=self.context_tokens or 0,
             sequences=self.running + self.kept,
             threads=self.threads or usable_cores(),
             batch_tokens=self.batch_tokens,
@@ -102,7 +100,7 @@ class LlamaBackend:
         self.digest = digest
         self.name = name
         self._runtime = LlamaRuntime(path, settings.for_runtime())
-        self.context_tokens = min(settings.context_tokens or self._runtime.cells, self._runtime.trained_context)
+        self.context_tokens = self._runtime.cells
         layout = layout_named(settings.layout or DEFAULT_LAYOUT)
         self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary, layout)
         self._template = self._runtime.chat_template
@@ -110,8 +108,7 @@ class LlamaBackend:
         self._mask_threads = ThreadPoolExecutor(1, thread_name_prefix=f"masks {name}")
         self._scheduler = Scheduler(
             self._runtime,
-            cells=self._runtime.cells,
-            context_tokens=self.context_tokens,
+            cells=self.context_tokens,
             slots=settings.running + settings.kept,
             running=settings.running,
             batch_tokens=settings.batch_tokens,

@@ -31,8 +31,8 @@ from models.gguf import recurrent
 class RuntimeSettings:
     """Sizes chosen before loading.
 
-    `cells`: KV cells over all sequences; may be more than the trained context, 0 means as many as that. `sequences`:
-    slots, running and kept for reuse. `batch_tokens`: most tokens of one evaluation.
+    `cells`: KV cells over all sequences; 0 means as many as the model's trained context. `sequences`: slots,
+    running and kept for reuse. `batch_tokens`: most tokens of one evaluation.
     """
 
     cells: int
@@ -165,7 +165,7 @@ class LlamaRuntime:
         self.vocabulary_size: int = lc.llama_vocab_n_tokens(self.vocabulary)
         self.trained_context: int = lc.llama_model_n_ctx_train(self._model)
         self.settings = settings
-        self.cells = settings.cells or self.trained_context
+        self.cells = min(settings.cells or self.trained_context, self.trained_context)
         self._context: Any = lc.llama_init_from_model(self._model, self._context_parameters())
         if not self._context:
             lc.llama_model_free(self._model)

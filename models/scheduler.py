@@ -53,13 +53,11 @@ class Scheduler:
         slots: int,
         running: int,
         batch_tokens: int,
-        context_tokens: int | None = None,
         threads: Executor | None = None,
         shelf: PrefixShelf | None = None,
     ) -> None:
         """`slots` includes idle ones kept for reuse; at most `running` of them work at once.
 
-        A prompt and its reply have at most `context_tokens` of the `cells`; None means all of them.
         Masks are worked out on `threads` while the model runs, if given.
         """
         self._evaluator = evaluator
@@ -67,7 +65,6 @@ class Scheduler:
         self._table = self._cache.table
         self._most_running = min(running, slots)
         self._batch_tokens = batch_tokens
-        self._context_tokens = min(context_tokens or cells, cells)
         self._threads = threads
         self._line = WaitingLine()
         self._running: list[Job] = []
@@ -109,11 +106,11 @@ class Scheduler:
         if job.prompt.size == 0:
             raise ModelError("the prompt has no tokens", advice="Write a prompt for this operator.")
         # The last token of a reply is never evaluated.
-        if job.prompt.size + max(job.sampling.max_tokens, 1) - 1 > self._context_tokens:
+        if job.prompt.size + max(job.sampling.max_tokens, 1) - 1 > self._table.capacity:
             raise PromptTooLong(
                 prompt_tokens=job.prompt.size,
                 reply_tokens=job.sampling.max_tokens,
-                context_tokens=self._context_tokens,
+                context_tokens=self._table.capacity,
                 what="the prompt",
             )
 

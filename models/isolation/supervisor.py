@@ -428,7 +428,7 @@ class Supervisor:
         self._counts.refuse(self._last_error)
 
 
-LEAST = {"context_tokens": 512, "cache_tokens": 512, "running": 1, "kept": 0, "batch_tokens": 64}
+LEAST = {"context_tokens": 512, "running": 1, "kept": 0, "batch_tokens": 64}
 """The settings that memory depends on (models.llama.LlamaSettings), and how small they may become."""
 
 _SHOWN = {

@@ -8,7 +8,7 @@ import pytest
 
 from models import fitting, gpu_layers
 from models.errors import NotEnoughMemory
-from models.fitting import CACHE_TOKENS, Needs, choose_cache, choose_context
+from models.fitting import Needs, choose_context
 from models.install import InstalledModel
 from models.protocol import ModelSpec
 from models.rates import Rates, remember_rates
@@ -98,24 +98,10 @@ def free(monkeypatch, available):
 def test_the_context_is_settled_by_the_memory_that_is_free(monkeypatch):
     free(monkeypatch, BARE + 128 * MIB + fitting.SPARE_BYTES)
     fitted = fitting.fit(SPEC)
-    assert fitted.spec.settings == {"context_tokens": 4096, "cache_tokens": None, "gpu_layers": 0, "running": 32}
+    assert fitted.spec.settings == {"context_tokens": 4096, "gpu_layers": 0, "running": 32}
     assert (fitted.settings["context_tokens"], fitted.own_context) == (4096, 32768)
     assert {"running", "kept", "batch_tokens"} <= set(fitted.settings)
     assert fitting.fit(fitted.spec).own_context == 0  # what is given is nobody's limit
-
-
-def test_more_than_one_context_is_held_where_half_of_the_memory_is_enough(monkeypatch):
-    enough = 2 * (BARE + CACHE_TOKENS // 1024 * 32 * MIB)
-    assert choose_cache(NEEDS, enough) == CACHE_TOKENS
-    assert choose_cache(NEEDS, enough - 2) is None
-    assert choose_cache(replace(NEEDS, context_tokens=CACHE_TOKENS), 10 * enough) is None  # one context is as much
-    assert choose_cache(replace(NEEDS, kv_bytes_per_token=0), 10 * enough) is None  # nobody knows what it takes
-    free(monkeypatch, enough + fitting.SPARE_BYTES)
-    settings = fitting.fit(SPEC).spec.settings
-    assert (settings["context_tokens"], settings["cache_tokens"]) == (32768, CACHE_TOKENS)
-    assert fitting.fit(replace(SPEC, settings=settings)).spec.settings == settings
-    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "8192")
-    assert fitting.fit(SPEC).spec.settings["cache_tokens"] is None  # who asks for less gets less
 
 
 def test_what_goes_to_a_card_is_chosen_before_the_context(monkeypatch):
@@ -125,8 +111,7 @@ def test_what_goes_to_a_card_is_chosen_before_the_context(monkeypatch):
     choice = gpu_layers.LayerChoice(25, "all 24 layers")
     monkeypatch.setattr(gpu_layers, "choose_for_machine", lambda path, context, **more: asked.append(context) or choice)
     monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "8192")
-    on_card = {"context_tokens": 8192, "cache_tokens": None, "gpu_layers": 25, "running": 32}
-    assert fitting.fit(SPEC).spec.settings == on_card
+    assert fitting.fit(SPEC).spec.settings == {"context_tokens": 8192, "gpu_layers": 25, "running": 32}
     assert asked == [8192]
 
 
@@ -153,8 +138,7 @@ def test_the_environment_chooses_as_a_user_does(monkeypatch):
 def test_a_graphics_card_and_other_runtimes_keep_their_own_account(monkeypatch):
     free(monkeypatch, 1)
     on_card = fitting.fit(replace(SPEC, settings={"gpu_layers": 99}))
-    sizes = {"context_tokens": None, "cache_tokens": None, "gpu_layers": 99, "running": 32}
-    assert on_card.spec.settings == sizes
+    assert on_card.spec.settings == {"context_tokens": None, "gpu_layers": 99, "running": 32}
     assert on_card.own_context == 0
     other = ModelSpec("other", "far", "http://127.0.0.1:1", "", {"a": 1})
     assert fitting.fit(other).spec == other

@@ -42,7 +42,6 @@ class FakeRuntime:
 
     vocabulary = None
     chat_template = None
-    trained_context = 1 << 20
 
     def __init__(self, path: Path, settings: Any) -> None:
         self.cells = settings.cells or 2048
