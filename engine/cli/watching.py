@@ -160,7 +160,7 @@ def _operator_row(state: RunState, operator: OperatorState) -> tuple[RenderableT
         return name, styled(("done", "green")), f"{operator.done}/{operator.total}", _end_text(operator.end)
     if not operator.kind or not operator.total:
         return styled((name, "dim")), styled(("waiting", "dim")), "", ""
-    bar = ProgressBar(total=operator.total, completed=operator.done, width=BAR_WIDTH)
+    bar = ProgressBar(total=1, completed=state.operator_share(operator), width=BAR_WIDTH)
     left = state.operator_seconds_left(operator)
     parts = [counted(operator.failed, "row") + " failed"] if operator.failed else []
     parts += [f"about {span_text(left)} left"] if left else []

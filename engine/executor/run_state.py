@@ -256,10 +256,11 @@ class RunState:
 
     def share_done(self) -> float:
         """Return how much of the run is done, 0 to 1: the mean over its operators, each by the work it knows of."""
-        shares = [self._operator_share(operator) for operator in self.operators.values()]
+        shares = [self.operator_share(operator) for operator in self.operators.values()]
         return sum(shares) / len(shares) if shares else 0.0
 
-    def _operator_share(self, operator: OperatorState) -> float:
+    def operator_share(self, operator: OperatorState) -> float:
+        """Return how much of an operator's work is done, 0 to 1; those of a chain share theirs."""
         if operator.end is not None:
             return 1.0
         if self.chain is not None and operator.name in self.chain.operators:
@@ -333,7 +334,10 @@ class RunState:
                 self.calls.take_working(ModelWorking(event.model, 0, 0), now)
         if self.chain is not None:
             self._look_ahead(self.chain)
-            if not isinstance(event, ModelCall):  # its row passes next
+            if isinstance(event, ModelCall) and event.from_cache and not self.calls.made:
+                self.chain.paces.clear()  # as in _take_chain
+                self.chain.sample(now)
+            elif not isinstance(event, ModelCall):  # its row passes next
                 self.chain.sample(now)
 
     def _look_ahead(self, chain: ChainState) -> None:

@@ -234,6 +234,19 @@ def test_parts_of_a_long_text_count_before_its_row_passes() -> None:
     assert state.share_done() == pytest.approx(46_000 / 51_000)
 
 
+def test_parts_that_an_earlier_run_answered_count_as_done_and_not_as_pace() -> None:
+    clock = Clock()
+    state = state_after(*START, ChainProgress(CHAIN, 0, 1, 0, 41_000), clock=clock)
+    for _ in range(5):
+        clock.now += 1
+        state.take(call(read=1_000, written=0, row="long", cached=True))
+    assert state.share_done() == pytest.approx(20_000 / 41_000)
+    assert state.seconds_left() is None
+    clock.now += 20
+    state.take(ModelWorking("m", read=1_000, written=0))
+    assert state.seconds_left() == pytest.approx(85)  # 4,000 characters in 20 seconds, 17,000 to go
+
+
 def test_replies_of_an_earlier_run_do_not_count_as_pace() -> None:
     clock = Clock()
     state = state_after(OperatorStarted("find", "map"), ChainProgress(CHAIN, 0, 10, 0, 50_000), clock=clock)
