@@ -87,7 +87,9 @@ class CachedAsk:
         stored = self._store.get(key)
         if stored is not None:
             if _CUT in stored:
-                raise _cut_from(stored)
+                cut = _cut_from(stored)
+                self._report(request, dataclasses.replace(_cost_of(cut), from_cache=True))
+                raise cut
             return self._report(request, dataclasses.replace(_reply_from(stored), from_cache=True))
         shared = self._in_flight.get(key)
         if shared is not None:
@@ -185,15 +187,22 @@ _CUT = "cut"
 
 
 def _cut_to(error: OutOfTokens) -> dict[str, Any]:
-    return {_CUT: str(error), "partial": error.partial, "advice": error.advice, "tries": error.tries}
+    said = {"partial": error.partial, "advice": error.advice, "tries": error.tries}
+    return {_CUT: str(error), **said, **{name: getattr(error, name) for name in _COSTS}}
 
 
 def _cut_from(stored: dict[str, Any]) -> OutOfTokens:
     fields = {name: stored[name] for name in ("partial", "advice", "tries")}
-    return OutOfTokens(stored[_CUT], **fields, is_final=True)
+    error = OutOfTokens(stored[_CUT], **fields, is_final=True)
+    for name in _COSTS & stored.keys():  # a case made before 2026-11-27 has none
+        setattr(error, name, stored[name])
+    return error
+
+
+_COSTS = frozenset({"prompt_tokens", "reused_tokens", "sampled_tokens", "forced_tokens", "seconds"})
+"""What OutOfTokens and Reply both tell of a call."""
 
 
 def _cost_of(error: OutOfTokens) -> Reply:
     """Return what a reply that was cut has cost, as a reply."""
-    names = ("prompt_tokens", "reused_tokens", "sampled_tokens", "forced_tokens", "seconds")
-    return Reply(None, error.partial, **{name: getattr(error, name) for name in names})
+    return Reply(None, error.partial, **{name: getattr(error, name) for name in _COSTS})

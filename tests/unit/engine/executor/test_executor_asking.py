@@ -132,7 +132,8 @@ async def test_a_cut_that_would_come_again_is_kept_and_its_cost_is_counted(desk)
             await desk.door.ask(backend, request(row=row))
         assert (ended.value.partial, ended.value.advice) == ('{"n": [1, 2', "Ask for less.")
     assert len(backend.requests) == 1
-    assert [(e.prompt_tokens, e.sampled_tokens, e.from_cache) for e in desk.of(ModelCall)] == [(70, 9, False)]
+    counted = [(e.row_id, e.prompt_tokens, e.sampled_tokens, e.from_cache) for e in desk.of(ModelCall)]
+    assert counted == [("r", 70, 9, False), ("other", 70, 9, True)]
     assert desk.case.replies.calls_of_run(desk.run_id) == {"op": 1}
     assert desk.case.replies.unfinished_calls_of_run(desk.run_id) == {}
 
