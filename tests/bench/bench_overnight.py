@@ -23,8 +23,9 @@ from side_by_side import Settings
 from models.errors import ModelMissing
 from models.install import find_model
 
-PROMPT_TOKENS, REPLIES = (500, 1_000, 2_000, 4_000), 16
-"""The sizes at which the machine's rates are measured: about the prompts and the replies at once of this run."""
+PROMPT_TOKENS, MOST_REPLIES, REPLY_TOKENS, CELLS = (500, 1_000, 2_000, 4_000), 16, 300, 32_768
+"""The sizes at which the machine's rates are measured: about the prompts of this run, and as many replies at once as a
+context of so many cells holds with their prompts."""
 
 
 def test_overnight() -> None:
@@ -67,7 +68,11 @@ def test_overnight() -> None:
 
 
 def _rates(gguf: Path, seconds: float) -> dict[int, dict[str, float]]:
-    return {length: measure_rates(gguf, Shape(length, REPLIES), seconds=seconds) for length in PROMPT_TOKENS}
+    fitting = {length: min(MOST_REPLIES, CELLS // (length + REPLY_TOKENS)) for length in PROMPT_TOKENS}
+    return {
+        length: measure_rates(gguf, Shape(length, replies), seconds=seconds, own=True)
+        for length, replies in fitting.items()
+    }
 
 
 def _fresh_folder(chosen: Any) -> Any:

@@ -1,6 +1,6 @@
 """What the runtime allows on this machine: rates of reading and writing, measured through models.llama_runtime.
 
-usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES       rates at a job's own sizes, as JSON
+usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES [own] rates at a job's own sizes, as JSON
        python kernel.py MODEL.gguf mixed                               replies written while prompts are read, as JSON
        python kernel.py MODEL.gguf distinct REQUESTS.jsonl             sizes of the prompts of a run, as JSON
        python kernel.py MODEL.gguf replies TEXT.txt ...                 rates, and what is said of each text, as JSON
@@ -82,11 +82,17 @@ def reading_rate(runtime: LlamaRuntime, prompt_tokens: int) -> float:
     return max(rates)
 
 
-def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS) -> float:
-    """Measure tokens written per second by so many replies together, each behind so many tokens of its own prompt."""
-    prompt = some_tokens(runtime, prompt_tokens)
-    read(runtime, [prompt])
-    for sequence in range(1, sequences):
+def writing_rate(
+    runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS, own: bool = False
+) -> float:
+    """Measure tokens written per second by so many replies together, behind one prompt of so many tokens.
+
+    `own`: each behind a prompt of its own, which takes so many times the cells.
+    """
+    prompts = [some_tokens(runtime, prompt_tokens, start=s) for s in range(sequences if own else 1)]
+    read(runtime, prompts)
+    prompt = prompts[0]
+    for sequence in range(len(prompts), sequences):
         runtime.copy_prefix(0, sequence, len(prompt))
     tokens = [(prompt[-1] + 17 * s) % 20_000 + 100 for s in range(sequences)]
     seconds = []
@@ -99,15 +105,15 @@ def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, s
     return sequences / statistics.median(seconds)
 
 
-def rates(path: Path, prompt_tokens: int, sequences: int) -> dict[str, float]:
-    """Measure both rates at one size."""
-    runtime = open_runtime(path)
+def rates(path: Path, prompt_tokens: int, sequences: int, *, own: bool = False) -> dict[str, float]:
+    """Measure both rates at one size; `own` as in writing_rate."""
+    runtime = open_runtime(path, cells=max(8192, sequences * (prompt_tokens + 2 * STEPS) if own else 0))
     try:
         read(runtime, [some_tokens(runtime, 64)])  # what is slow once is not counted
         forget(runtime, [0])
         return {
             "prompt_per_second": reading_rate(runtime, prompt_tokens),
-            "sampled_per_second": writing_rate(runtime, prompt_tokens, sequences),
+            "sampled_per_second": writing_rate(runtime, prompt_tokens, sequences, own=own),
         }
     finally:
         runtime.close()
@@ -217,7 +223,7 @@ def replies(path: Path, texts: Sequence[Path]) -> dict[str, Any]:
 def main(arguments: list[str]) -> int:
     path, what, *rest = arguments
     if what == "rates":
-        told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]))
+        told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]), own="own" in rest[2:])
     elif what == "mixed":
         told = mixed(Path(path))
     elif what == "replies":

@@ -9,9 +9,13 @@ from jobs import HERE, Shape
 from processes import ask
 
 
-def measure_rates(gguf: Path, shape: Shape, *, seconds: float) -> dict[str, float]:
-    """Measure tokens read and written per second at the size of a job; raises Failed."""
+def measure_rates(gguf: Path, shape: Shape, *, seconds: float, own: bool = False) -> dict[str, float]:
+    """Measure tokens read and written per second at the size of a job; raises Failed.
+
+    Replies share one prompt, as those of a job do that asks much about few texts; `own`: each has its own.
+    """
     command = [sys.executable, HERE / "kernel.py", gguf, "rates", str(shape.prompt_tokens), str(shape.sequences)]
+    command += ["own"] if own else []
     return ask(command, seconds=seconds)
 
 

@@ -222,7 +222,8 @@ Rates = Mapping[int, Mapping[str, float]]
 def floor_seconds(took: Took, rates: Rates) -> float:
     """Add up what the bare runtime needs for the calls of a run, each at the length of its own prompt.
 
-    Between the lengths that were measured, seconds per token are interpolated; beyond them the nearest holds.
+    What the form of a reply forces is only read: its tokens can be evaluated together. Between the lengths that were
+    measured, seconds per token are interpolated; beyond them the nearest holds.
     """
     lengths = sorted(rates)
     calls = [event for event in took.events if isinstance(event, ModelCall) and not event.from_cache]
@@ -231,7 +232,7 @@ def floor_seconds(took: Took, rates: Rates) -> float:
         np.interp(prompts, lengths, [1 / rates[length][name] for length in lengths])
         for name in ("prompt_per_second", "sampled_per_second")
     )
-    read = np.asarray([call.prompt_tokens - call.reused_tokens for call in calls])
+    read = np.asarray([call.prompt_tokens - call.reused_tokens + call.forced_tokens for call in calls])
     return float(read @ reading_one + np.asarray([call.sampled_tokens for call in calls]) @ writing_one)
 
 

@@ -31,8 +31,12 @@ def test_calls_add_up_and_replies_of_the_case_cost_nothing() -> None:
     assert floor_seconds(took, RATES) == pytest.approx(11 + 5)
 
 
-def _took(calls: list[tuple[int, int, int, bool]]) -> Took:
+def test_what_the_form_forces_is_read_and_not_written() -> None:
+    assert floor_seconds(_took([(1_000, 0, 50, False)], forced=200), RATES) == pytest.approx(12 + 1)
+
+
+def _took(calls: list[tuple[int, int, int, bool]], forced: int = 0) -> Took:
     events = [
-        ModelCall("extract", "1", prompt, reused, sampled, 0, 1.0, kept) for prompt, reused, sampled, kept in calls
+        ModelCall("extract", "1", prompt, reused, sampled, forced, 1.0, kept) for prompt, reused, sampled, kept in calls
     ]
     return Took(parts=[[(0.0, event) for event in events]])
