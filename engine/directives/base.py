@@ -43,9 +43,9 @@ class Facts:
     `context_tokens` is the model's context, prompt and reply together; `models` the other models that may be asked, the
     best first. `field_tokens` says how long the text in a field typically is. `source_fields` are the fields of
     datasets of which the plan does not tell them. `answers` says of each field of the answers that were seen how they
-    look, by its path without numbers (`clauses.text_span`); `repeats` of each list that was seen the share of its items
-    that it had said before. `matches` are rows of the sample that a join which is rewritten has merged. `identifiers`
-    are fields that hold an identifier in every row that was seen: one word with a digit.
+    look, by its path without numbers (`clauses.text_span`). `matches` are rows of the sample that a join which is
+    rewritten has merged. `identifiers` are fields that hold an identifier in every row that was seen: one word with a
+    digit.
     """
 
     context_tokens: int = 8192
@@ -53,7 +53,6 @@ class Facts:
     field_tokens: Mapping[str, int] = FrozenMap({})
     source_fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FrozenMap({}))
     answers: Mapping[str, AnswersSeen] = field(default_factory=lambda: FrozenMap({}))
-    repeats: Mapping[str, float] = field(default_factory=lambda: FrozenMap({}))
     matches: Sequence[Mapping[str, Any]] = ()
     identifiers: frozenset[str] = frozenset()
 

@@ -8,7 +8,6 @@ from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
 from engine.directives.clarify_instructions import ClarifyInstructions
 from engine.directives.deterministic_compression import DeterministicCompression
-from engine.directives.distinct_items import DistinctItems
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
 from engine.directives.flattening import Flattening
@@ -17,7 +16,6 @@ from engine.directives.gleaning_reduce import GleaningReduce
 from engine.directives.header_lineage import HeaderLineage
 from engine.directives.held_types import HeldTypes
 from engine.directives.isolating import Isolating
-from engine.directives.kind_by_kind import KindByKind
 from engine.directives.located_items import LocatedItems
 from engine.directives.metadata_before_split import MetadataBeforeSplit
 from engine.directives.multi_level_aggregation import MultiLevelAggregation
@@ -49,9 +47,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     SecondReading(),
     VerifiedItems(),
     HeldTypes(),
-    KindByKind(),
     LocatedItems(),
-    DistinctItems(),
     SynthesisedBlocking(),
     BatchedFolding(),
     DeterministicCompression(),

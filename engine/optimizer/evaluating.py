@@ -29,7 +29,6 @@ from engine.optimizer.proposing import Proposer
 from engine.optimizer.rating import Rating, measured_rating
 from engine.optimizer.sample_runs import SampledRun, SampleRunner, Speed
 from engine.optimizer.sampling import Sample
-from engine.optimizer.signals import distinct
 from engine.plan.plan import Plan
 from engine.rows import Row
 from models.errors import ModelError
@@ -62,16 +61,6 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
         )
         for path, all in answers.items()
     }
-
-
-def seen_repeats(output: PlanOutput | None) -> Mapping[str, float]:
-    """Say of each field that holds lists which share of their items only repeats one before."""
-    lists_by_field: dict[str, list[Sequence[Any]]] = {}
-    for row in output.rows if output else ():
-        for cell in row.cells:
-            if isinstance(cell.value, list | tuple) and cell.value:
-                lists_by_field.setdefault(cell.field, []).append(cell.value)
-    return {field: 1 - sum(map(distinct, lists)) / sum(map(len, lists)) for field, lists in lists_by_field.items()}
 
 
 def identifiers(rows: Sequence[Row]) -> frozenset[str]:
@@ -273,7 +262,6 @@ class Evaluation:
             field_tokens=typical_tokens(rows),
             source_fields=facts.source_fields,
             answers=seen_answers(output),
-            repeats=seen_repeats(output),
             matches=matches,
             identifiers=identifiers(rows),
         )

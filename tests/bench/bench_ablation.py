@@ -32,7 +32,7 @@ from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
 from engine.language.checks import check
 from engine.loader import Loaded
-from engine.optimizer.evaluating import identifiers, seen_answers, seen_repeats, typical_tokens
+from engine.optimizer.evaluating import identifiers, seen_answers, typical_tokens
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.plan.plan import Plan
 from engine.rows import Row, RowId
@@ -129,7 +129,6 @@ def _facts(case_path: Path, plan: Plan, task: Task) -> Facts:
         field_tokens=typical_tokens(typed),
         source_fields={task.dataset: tuple(sorted(known))},
         answers=seen_answers(output),
-        repeats=seen_repeats(output),
         identifiers=identifiers(typed),
     )
 

@@ -7,11 +7,10 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
-import pytest
 from scripted_model import ScriptedBackend
 from scripted_run import Bench, pipeline, prompt_of, write_texts
 
-from engine.directives.base import Blocked, Facts, Place
+from engine.directives.base import Facts, Place
 from engine.directives.registry import directive
 
 TEXTS = {
@@ -197,31 +196,6 @@ def test_of_texts_that_may_be_null_those_that_are_made_up_are_left_out(tmp_path)
     assert [item["words"] for item in rows["a.txt"]["lies"]] == ["Ashgrove lied", None]
 
 
-def test_items_that_a_list_says_again_are_left_out(tmp_path):
-    said = ["Varrick", "Tullock", "varrick", "Tullock  ", "Var rick"]
-    _, rows = run_rewritten(tmp_path, FIND, "distinct_items", lambda request: {"officers": said})
-    assert rows["a.txt"]["officers"] == ["Varrick", "Tullock", "Var rick"]
-
-
-def test_records_that_a_list_says_again_are_left_out(tmp_path):
-    said = [
-        {"name": "Varrick", "acts": ["struck", "lied"], "badge": 12},
-        {"name": "Varrick", "acts": ["struck"], "badge": 12},
-        {"name": " varrick", "acts": ["struck", "lied"], "badge": 12},
-        {"name": "Varrick", "acts": ["struck", "lied"], "badge": 21},
-    ]
-    find = FIND.replace("list[string]", "list[{name: string, acts: list[string], badge: integer}]")
-    _, rows = run_rewritten(tmp_path, find, "distinct_items", lambda request: {"officers": said})
-    assert rows["a.txt"]["officers"] == [said[0], said[1], said[3]]
-
-
-def test_lists_that_say_nothing_again_are_left_alone(tmp_path):
-    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), FIND)
-    one, place = directive("distinct_items"), Place("all", 0)
-    assert isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.0})), Blocked)
-    assert not isinstance(one.matches(loaded.plan, place, Facts(repeats={"officers": 0.1})), Blocked)
-
-
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):
     kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
     schema = 'acts: "list[{act_type: string, quote: string}]"'
@@ -235,90 +209,3 @@ def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_pa
 
     _, rows = run_rewritten(tmp_path, operations, "held_types", answer, context_tokens=2000)
     assert rows["a.txt"]["acts"] == [{"act_type": "Lie", "quote": "Varrick struck the man."}]
-
-
-def test_each_kind_is_asked_for_by_itself_and_each_find_looked_at_where_it_stands(tmp_path):
-    kinds = "1. Force: hit\\n2. Lie: lied\\n3. Theft: stole\\n4. Sleep: slept"
-    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
-    prompt = f"{{{{ input.text }}}}\\n\\nWhich acts:\\n{kinds}"
-    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
-    looked_at = []
-
-    def taken_of(shown):
-        return shown.split("took these words of it:")[1]
-
-    def answer(request):
-        shown = prompt_of(request)
-        if "acts_holds" in request.schema["properties"]:
-            looked_at.append(shown)
-            return {"acts_holds": "struck" in taken_of(shown) and "Force: hit" in shown}
-        [(field, kind)] = request.schema["properties"].items()
-        item = kind["items"]["properties"]
-        [name] = [item["act_type"].get("const") or item["act_type"]["enum"][0]]
-        assert [other for other in ("Force", "Lie", "Theft", "Sleep") if f"{other}:" in shown] == [name]
-        return {field: [{"act_type": name, "quote": item["quote"]["enum"][0]}]}
-
-    desk, rows = run_rewritten(tmp_path, operations, "kind_by_kind", answer, context_tokens=2000)
-    assert rows["a.txt"]["acts"] == [{"act_type": "Force", "quote": "Varrick struck the man."}]
-    assert rows["b.txt"]["acts"] == []
-    assert set(rows["b.txt"]) == {"filename", "path", "text", "pages", "kind", "acts"}
-    assert len(desk.calls) == 2 * (4 + 4)
-    assert all("watched" not in taken_of(shown) for shown in looked_at)  # of the text, only what was found
-    assert any("watched" in shown for shown in looked_at)  # but for what stands around it
-    assert sorted(shown.count(": ") for shown in looked_at) == [1] * 8  # of the kinds, only its own
-
-
-def test_a_text_that_stands_behind_the_list_of_kinds_is_read_once(tmp_path):
-    prompt = "Which acts:\\n- Force\\n- Lie\\n- Theft\\n- Sleep\\n\\n{{ input.text }}"
-    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
-    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
-    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), operations)
-    one = directive("kind_by_kind")
-    site = one.matches(loaded.plan, Place("all", 0), Facts())
-    after = one.apply(site, one.default_params(site))
-    assert after.operator("find").layout == "document_first"
-
-
-LISTED = "- Force: hit\\n- Lie: lied\\n- Theft: stole\\n- Sleep: slept"
-
-
-@pytest.mark.parametrize(
-    ("prompt", "layout"),
-    [
-        ("{% if input.kind %}{{ input.text }}\\n" + LISTED + "\\n{% endif %}", "as_written"),
-        ("{{ input.text }}{% if input.kind %}\\n" + LISTED + "\\n{% endif %}", "as_written"),
-        ("{% for one in input.path %}\\n" + LISTED + "\\n{% endfor %}{{ input.text }}", "document_first"),
-        ('{{ input.text }}\\n- O\'Brien = \\"X\\": a\\n- =SUM(A1): b\\n- \u00dcn\u00ef: c\\n- Sleep: d', "as_written"),
-    ],
-)
-def test_kinds_may_stand_in_a_block_and_have_any_name(tmp_path, prompt, layout):
-    schema = 'acts: "list[{act_type: string, quote: string}, 8]"'
-    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
-    kinds = []
-
-    def answer(request):
-        if "acts_holds" in request.schema["properties"]:
-            return {"acts_holds": True}
-        [(field, kind)] = request.schema["properties"].items()
-        item = kind["items"]["properties"]
-        kinds.append(item["act_type"].get("const") or item["act_type"]["enum"][0])
-        return {field: [{"act_type": kinds[-1], "quote": item["quote"]["enum"][0]}]}
-
-    desk, rows = run_rewritten(tmp_path, operations, "kind_by_kind", answer, context_tokens=2000)
-    assert {act["act_type"] for act in rows["a.txt"]["acts"]} == set(kinds)
-    assert len(set(kinds)) == 4
-    assert set(rows) == {"a.txt", "b.txt"}
-    assert desk.calls
-    loaded = pipeline(tmp_path / "records", operations)
-    one = directive("kind_by_kind")
-    site = one.matches(loaded.plan, Place("all", 0), Facts())
-    after = one.apply(site, one.default_params(site))
-    assert after.operator("find").layout == layout
-
-
-def test_kinds_of_one_name_are_not_told_apart_and_none_is_lost(tmp_path):
-    prompt = "{{ input.text }}\\n- Date: of signing\\n- Date: of effect\\n- Lie: lied\\n- Theft: stole\\n- Sleep: slept"
-    schema = 'acts: "list[{act_type: string, quote: string}]"'
-    operations = f'  - {{name: find, type: map, prompt: "{prompt}", output: {{schema: {{{schema}}}}}}}\n'
-    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), operations)
-    assert isinstance(directive("kind_by_kind").matches(loaded.plan, Place("all", 0), Facts()), Blocked)

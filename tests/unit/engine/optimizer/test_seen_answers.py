@@ -5,7 +5,7 @@ from __future__ import annotations
 from plan_outputs import the_plan
 
 from engine.directives.base import AnswersSeen
-from engine.optimizer.evaluating import identifiers, seen_answers, seen_repeats
+from engine.optimizer.evaluating import identifiers, seen_answers
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.rows import Row
 
@@ -23,16 +23,6 @@ def test_texts_are_looked_up_as_whole_words_in_what_they_were_made_of():
 def test_of_no_answer_nothing_is_known():
     assert seen_answers(None) == {}
     assert seen_answers(PlanOutput(plan=the_plan(), inputs={}, rows=())) == {}
-
-
-def test_the_share_of_items_that_say_one_before_again_is_that_of_all_lists_of_a_field():
-    first = [{"id": "1", "told": "Good fun."}, {"id": "1", "told": "good fun"}, {"id": "2", "told": "Good fun."}]
-    cells = [
-        (OutputCell(field="found", value=value), OutputCell(field="name", value="x")) for value in (first, ["a"], [])
-    ]
-    rows = tuple(OutputRow(id=str(n), cells=pair, sources=(str(n),)) for n, pair in enumerate(cells))
-    assert seen_repeats(PlanOutput(plan=the_plan(), inputs={}, rows=rows)) == {"found": 0.25}
-    assert seen_repeats(None) == {}
 
 
 def test_a_field_that_holds_one_word_with_a_digit_in_every_row_is_an_identifier():
