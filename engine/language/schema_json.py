@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from engine.errors import PipelineError
 from engine.language.position import Where, did_you_mean
-from engine.language.schema_keywords import FORMATS, JOINS, KEYWORDS, NOTES, OWN
+from engine.language.schema_keywords import FORMATS, JOINS, KEYWORDS, NOTES, OWN, TOLD_FORMATS
 from engine.language.schema_limits import MAX_CHOICES, MAX_DEPTH, MAX_TYPES, contradiction, require_name
 from engine.language.schema_patterns import search_pattern
 from engine.language.schema_scanner import MAX_EXACT, is_unicode, plain_number
@@ -63,6 +63,13 @@ class _Reader:
         self._count(where, depth)
         self._check_keywords(schema, where)
         self._note(schema, where, notes)
+        allows_null = schema.get("nullable", False)
+        if not isinstance(allows_null, bool):
+            self.fail("nullable is true or false", where.at("nullable"))
+        kind = self._type(schema, where, depth, notes)
+        return either([kind], nullable=True) if kind is not None and allows_null else kind
+
+    def _type(self, schema: Mapping[str, Any], where: Where, depth: int, notes: list[str]) -> Type | None:
         joined = [key for key in JOINS if key in schema]
         if not joined:
             return self._plain(schema, where, depth, notes)
@@ -205,7 +212,7 @@ class _Reader:
     def _one(self, name: str, schema: Mapping[str, Any], where: Where, depth: int, notes: list[str]) -> Type:
         match name:
             case "string":
-                return self._checked(self._string(schema, where), where)
+                return self._checked(self._string(schema, where, notes), where)
             case "integer":
                 return self._checked(self._numbers("integer", schema, where), where)
             case "number":
@@ -220,11 +227,16 @@ class _Reader:
         problem = contradiction(kind)
         return self.fail(problem.message, where, problem.advice) if problem else kind
 
-    def _string(self, schema: Mapping[str, Any], where: Where) -> Type:
-        if "format" in schema:
-            name = schema["format"]
+    def _string(self, schema: Mapping[str, Any], where: Where, notes: list[str]) -> Type:
+        name = schema.get("format")
+        if isinstance(name, str) and name in TOLD_FORMATS:
+            notes.append(f"Format: {name}.")
+        elif "format" in schema:
             if not isinstance(name, str) or name not in FORMATS or {"pattern", "minLength", "maxLength"} & set(schema):
-                known = f"Formats are {', '.join(FORMATS)}, without pattern or length; write others as a pattern."
+                known = (
+                    f"Enforced are {', '.join(FORMATS)}, without pattern or length; the model is told "
+                    f"{', '.join(sorted(TOLD_FORMATS))}. Write others as a pattern."
+                )
                 self.fail(f"the format {name!r} cannot be enforced here", where.at("format"), known)
             return Scalar("date" if name == "date" else "datetime")
         least, most = self._counts(schema, where, "Length")

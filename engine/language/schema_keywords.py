@@ -20,15 +20,24 @@ OWN = {
 
 NOTES = {
     *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-    *("$schema", "$id", "$comment", "$defs", "definitions", "discriminator"),
+    *("$schema", "$id", "$comment", "$defs", "definitions", "discriminator", "nullable"),
 }
-"""Keywords that restrict nothing; of these only `description` and `default` are shown to the model."""
+"""Keywords that restrict nothing; of these only `description` and `default` are shown to the model.
+
+`nullable` is OpenAPI's: true allows null, too.
+"""
 
 JOINS = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
 """Keywords that stand for a whole type."""
 
 KEYWORDS = NOTES | {"type", *JOINS}.union(*OWN.values())
 FORMATS = {"date": "date", "date-time": "datetime"}
+"""Formats that a token mask enforces, and the types that they become."""
+TOLD_FORMATS = frozenset(
+    "duration email hostname idn-email idn-hostname ipv4 ipv6 iri iri-reference json-pointer regex "
+    "relative-json-pointer time uri uri-reference uri-template uuid".split()
+)
+"""The other formats of JSON Schema (2020-12, Validation, 7.3). The model is told them; nothing enforces them."""
 
 
 def is_object_schema(value: Mapping[Any, Any]) -> bool:

@@ -36,6 +36,10 @@ def whole(**properties: Any) -> dict[str, Any]:
         ({"type": "string", "pattern": "^(a|[|])$"}, "string((a|[|]))"),
         ({"type": "string", "format": "date"}, "date"),
         ({"type": "string", "format": "date-time"}, "datetime"),
+        ({"type": "string", "nullable": True}, "string?"),
+        ({"type": "string", "nullable": False}, "string"),
+        ({"type": ["string", "null"], "nullable": True}, "string?"),
+        ({"enum": ["a", "b"], "nullable": True}, "enum[a, b]?"),
         ({"type": "integer", "minimum": 1, "exclusiveMaximum": 5}, "integer(1..4)"),
         ({"type": "integer", "minimum": 0.5, "exclusiveMaximum": 4.5}, "integer(1..4)"),
         ({"type": "number", "exclusiveMinimum": 0}, "number(0<..)"),
@@ -100,6 +104,15 @@ def test_a_mapping_of_names_and_types_is_not_taken_for_json_schema(mapping: dict
     assert Schema.parse({"x": mapping}).fields[0].type == parse_type(text, Where())
 
 
+@pytest.mark.parametrize("more", [{}, {"minLength": 3}])
+def test_a_format_that_no_mask_enforces_is_told_to_the_model(more: dict[str, Any]) -> None:
+    field = {"type": "string", "format": "email", "description": "of the author", **more}
+    read = Schema.parse(whole(x=field)).fields[0]
+    assert read.type == parse_type("string[3..]" if more else "string", Where())
+    assert read.description == "of the author Format: email."
+    assert Schema.parse({"x": {"type": "string", "format": "uri"}}).fields[0].description == "Format: uri."
+
+
 SELF = whole(name={"type": "string"}, parts={"type": "array", "items": {"$ref": "#/$defs/Part"}})
 TWICE = {f"D{n}": whole(a={"$ref": f"#/$defs/D{n + 1}"}, b={"$ref": f"#/$defs/D{n + 1}"}) for n in range(15)}
 
@@ -112,11 +125,12 @@ TWICE = {f"D{n}": whole(a={"$ref": f"#/$defs/D{n + 1}"}, b={"$ref": f"#/$defs/D{
         ({"type": "integer", "multipleOf": 5}, "'multipleOf'"),
         ({"type": "object", "patternProperties": {}}, "'patternProperties'"),
         ({"not": {"type": "string"}}, "'not'"),
-        ({"type": "string", "format": "uuid"}, "the format 'uuid' cannot be enforced"),
+        ({"type": "string", "format": "e-mail"}, "the format 'e-mail' cannot be enforced"),
         ({"type": "string", "format": "date", "minLength": 3}, "the format 'date' cannot be enforced"),
         ({"type": "string", "pattern": "^(?=a)"}, "look-around"),
         ({"type": "string", "pattern": "^a|b$"}, "no token mask"),
         ({"type": "string", "pattern": 3}, "a pattern is text"),
+        ({"type": "string", "nullable": "yes"}, "nullable is true or false"),
         ({"type": "integer", "minLength": 3}, "minLength has no effect on integer"),
         ({"type": "integer", "minimum": 5, "maximum": 1}, "no number is in the range"),
         ({"type": "integer", "minimum": 1, "exclusiveMinimum": 0}, "say two things"),
