@@ -136,14 +136,17 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(binary: Path, gguf: Path, *, slots: int, threads: int, log: Path) -> Iterator[Server]:
-    """Start a server for one contestant and end it after; raises Failed if it does not start."""
+def serving(binary: Path, gguf: Path, *, slots: int, threads: int, log: Path, context: int = 4096) -> Iterator[Server]:
+    """Start a server for one contestant and end it after; raises Failed if it does not start.
+
+    `context`: tokens for each slot.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with log.open("w") as out:
         child = subprocess.Popen(
-            server_command(binary, gguf, slots=slots, threads=threads, port=port),
+            server_command(binary, gguf, slots=slots, threads=threads, port=port, context=context),
             stdout=out,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -161,14 +164,16 @@ def serving(binary: Path, gguf: Path, *, slots: int, threads: int, log: Path) ->
             child.wait()
 
 
-def server_command(binary: Path, gguf: Path, *, slots: int, threads: int, port: int) -> list[str]:
-    """Write the server's command: flash attention, prompt cache, a context of 4,096 tokens for each slot."""
+def server_command(  # noqa: PLR0913 - the options of the command
+    binary: Path, gguf: Path, *, slots: int, threads: int, port: int, context: int = 4096
+) -> list[str]:
+    """Write the server's command: flash attention, prompt cache, a context of so many tokens for each slot."""
     options = {
         "--model": gguf,
         "--host": "127.0.0.1",
         "--port": port,
         "--parallel": slots,
-        "--ctx-size": 4096 * slots,
+        "--ctx-size": context * slots,
         "--threads": threads,
         "--threads-batch": threads,
         "--flash-attn": "on",
