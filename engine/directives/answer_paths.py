@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.directives.base import Facts
-from engine.language.schema import Field, ListOf, Nullable, Record, Scalar, Schema, Text, Type
+from engine.language.schema import Field, ListOf, Record, Scalar, Schema, Text, Type
 
 QUOTED_SHARE, QUOTED_WORDS = 0.3, 6
 """From which share of word for word copies, and from how many words on average, a text is one to be copied."""
@@ -23,28 +23,20 @@ class AnswerPath:
     field: str
     key: str
     is_listed: bool
-    may_be_null: bool = False
 
     def __str__(self) -> str:
         return f"{self.field}.{self.key}" if self.key else self.field
 
 
-def answer_paths(schema: Schema, *, or_null: bool = False) -> Iterator[AnswerPath]:
-    """List the texts: those that are fields, items of lists, or fields of the records in lists.
-
-    `or_null`: also texts that may be null.
-    """
+def answer_paths(schema: Schema) -> Iterator[AnswerPath]:
+    """List the texts: those that are fields, items of lists, or fields of the records in lists; never null."""
     for field in schema.fields:
         kind = field.type
         item = kind.item if isinstance(kind, ListOf) else kind
-        if _is_text(item, or_null):
-            yield AnswerPath(field.name, "", isinstance(kind, ListOf), isinstance(item, Nullable))
+        if _is_text(item):
+            yield AnswerPath(field.name, "", isinstance(kind, ListOf))
         elif isinstance(kind, ListOf) and isinstance(item, Record):
-            yield from (
-                AnswerPath(field.name, f.name, True, isinstance(f.type, Nullable))
-                for f in item.fields
-                if _is_text(f.type, or_null)
-            )
+            yield from (AnswerPath(field.name, f.name, True) for f in item.fields if _is_text(f.type))
 
 
 def is_kind(path: AnswerPath) -> bool:
@@ -82,6 +74,5 @@ def _changed(field: Field, path: AnswerPath, kind: Type) -> Field:
     return replace(field, type=replace(field.type, item=replace(record, fields=fields)))
 
 
-def _is_text(kind: Type, or_null: bool) -> bool:
-    inner = kind.inner if or_null and isinstance(kind, Nullable) else kind
-    return inner == Scalar("string") or isinstance(inner, Text)
+def _is_text(kind: Type) -> bool:
+    return kind == Scalar("string") or isinstance(kind, Text)

@@ -33,8 +33,7 @@ class LocatedParams(Params):
 class LocatedItems(Directive[LocatedParams]):
     """Map => Map -> Compute: items whose copied field does not stand in the text are left out, by code.
 
-    A name, a number or a quote that stands nowhere was made up. An item without a text there (null) stays. Which fields
-    are copied is told by the answers seen.
+    A name, a number or a quote that stands nowhere was made up. Which fields are copied is told by the answers seen.
 
     before: report: find
     after:  report: find -> find_located
@@ -80,15 +79,13 @@ class LocatedItems(Directive[LocatedParams]):
     def apply(self, site: Site, params: LocatedParams) -> Plan:
         """Return the plan that looks items up."""
         node = row_node(site)
-        chosen: dict[str, list[AnswerPath]] = {}
+        chosen: dict[str, list[str]] = {}
         for path in _paths(site):
             if str(path) in params.paths:
-                chosen.setdefault(path.field, []).append(path)
+                chosen.setdefault(path.field, []).append(path.key)
         keeping = Compute(
             name=free_name(site.plan, f"{node.name}_located"),
-            fields=FrozenMap(
-                {field: Computation(_kept(field, paths, params.source)) for field, paths in chosen.items()}
-            ),
+            fields=FrozenMap({field: Computation(_kept(field, keys, params.source)) for field, keys in chosen.items()}),
             basis=False,
         )
         return spliced(site, [node, keeping])
@@ -98,7 +95,7 @@ def _paths(site: Site) -> tuple[AnswerPath, ...]:
     node = row_node(site)
     if not isinstance(node, Map) or node.schema is None:
         return ()
-    return tuple(path for path in answer_paths(node.schema, or_null=True) if _may_be_copied(path, node))
+    return tuple(path for path in answer_paths(node.schema) if _may_be_copied(path, node))
 
 
 def _may_be_copied(path: AnswerPath, node: Map) -> bool:
@@ -111,18 +108,17 @@ def _copied(site: Site) -> tuple[AnswerPath, ...]:
     return tuple(path for path, share in shares.items() if share is not None and COPIED_SHARE <= share < 1)
 
 
-def _kept(field: str, paths: Sequence[AnswerPath], source: str) -> str:
-    """Write the expression that keeps the items of which every text of `paths` stands in the source as whole words."""
+def _kept(field: str, keys: Sequence[str], source: str) -> str:
+    """Write the expression that keeps the items of which every field of `keys` stands in the text as whole words."""
     text = f"' '.join({field_expression(source)}.casefold().split())"
-    tests = " and ".join(map(_test, paths))
-    return f"[item for text in [{text}] for item in {field_expression(field)} if {tests}]"
-
-
-def _test(path: AnswerPath) -> str:
-    value = f"item[{path.key!r}]" if path.key else "item"
-    test = (
-        f"any(not (one[-1:].isalnum() or other[:1].isalnum()) "
-        f"for told in [' '.join(str({value}).casefold().split())] if told "
+    tests = [
+        f"any(not (one[-1:].isalnum() or other[:1].isalnum()) for told in [{_told(key)}] if told "
         f"for parts in [text.split(told)] for one, other in zip(parts, parts[1:]))"
-    )
-    return f"({value} is None or {test})" if path.may_be_null else test
+        for key in keys
+    ]
+    return f"[item for text in [{text}] for item in {field_expression(field)} if {' and '.join(tests)}]"
+
+
+def _told(key: str) -> str:
+    item = f"item[{key!r}]" if key else "item"
+    return f"' '.join(str({item}).casefold().split())"
