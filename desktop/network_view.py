@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, QRunnable, QSize, Qt, QThreadPool, Signal
+from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -55,8 +57,10 @@ _SEEN = 0.5
 """Opacity of a link that can be told from its ground (3 to 1), light or dark; of very many, each is fainter."""
 _SMOOTH_LINKS = 1500
 """Up to so many links are drawn without steps, which takes longer."""
-_LINES_AT_ONCE = 200
-"""The window waits while lines are drawn, even in another thread: so few at once that it does not notice."""
+_LINES_AT_ONCE = 100
+_SLICE_SECONDS = 0.008
+"""So long the window draws before it looks at anything else. Another thread would not do: each call of Qt in either
+waits for the other to give up Python."""
 _DARK = 128
 _WHEEL_STEP = 240.0
 _LEAST_ZOOM, _MOST_ZOOM = 0.5, 40.0
@@ -114,11 +118,13 @@ class NetworkDrawing:
     def draw(self, painter: QPainter, size: QSize, colours: QPalette) -> None:
         """Draw all of it, as large as `size`."""
         places = self.points(self.placement(size))
-        self.draw_links(painter, places, colours)
-        self.draw_nodes(painter, places, QRectF(0, 0, size.width(), size.height()), colours)
+        for _ in self.link_steps(painter, places, colours):
+            pass
+        for _ in self.node_steps(painter, places, QRectF(0, 0, size.width(), size.height()), colours):
+            pass
 
-    def draw_links(self, painter: QPainter, places: Sequence[QPointF], colours: QPalette) -> None:
-        """Draw the links, those of more rows thicker."""
+    def link_steps(self, painter: QPainter, places: Sequence[QPointF], colours: QPalette) -> Iterator[None]:
+        """Draw the links in steps, those of more rows thicker."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(self.links) <= _SMOOTH_LINKS)
         ink = colours.color(QPalette.ColorRole.Text)
         weakest = _SEEN if len(self.links) <= _SMOOTH_LINKS else 0.0
@@ -129,9 +135,12 @@ class NetworkDrawing:
             lines = [QLineF(places[k.first], places[k.second]) for k in self.links if least <= k.rows < most]
             for begin in range(0, len(lines), _LINES_AT_ONCE):
                 painter.drawLines(lines[begin : begin + _LINES_AT_ONCE])
+                yield
 
-    def draw_nodes(self, painter: QPainter, places: Sequence[QPointF], seen: QRectF, colours: QPalette) -> None:
-        """Draw the nodes that are seen, and as many names as have room: the largest nodes' first, documents' last."""
+    def node_steps(
+        self, painter: QPainter, places: Sequence[QPointF], seen: QRectF, colours: QPalette
+    ) -> Iterator[None]:
+        """Draw the nodes that are seen, in steps, and as many names as have room: the largest first, documents last."""
         ink, ground = colours.color(QPalette.ColorRole.Text), colours.color(QPalette.ColorRole.Base)
         is_dark = ground.lightness() < _DARK
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -142,11 +151,12 @@ class NetworkDrawing:
             for place in self.of_kind[kind]:
                 if near.contains(places[place]):
                     _draw_node(painter, places[place], self.radii[place], kind)
-        self._draw_names(painter, places, seen, ink, ground)
+                    yield
+        yield from self._name_steps(painter, places, seen, ink, ground)
 
-    def _draw_names(
+    def _name_steps(
         self, painter: QPainter, places: Sequence[QPointF], seen: QRectF, ink: QColor, ground: QColor
-    ) -> None:
+    ) -> Iterator[None]:
         letters = QFontMetricsF(painter.font())
         high, room, written = letters.height(), _Room(letters.height()), 0
         halo = QColor(ground)
@@ -173,6 +183,7 @@ class NetworkDrawing:
                     painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
                     written += 1
                     break
+            yield
 
 
 class _Room:
@@ -216,55 +227,69 @@ class _Drawn:
 
 
 class _Painter(QObject):
-    """Draws networks in another thread, one at a time; of those that wait only the last is drawn."""
+    """Draws networks between other events, one at a time; of those that wait only the last is drawn."""
 
     drawn = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._waiting: _Wanted | None = None
-        self._is_busy = False
-        self.drawn.connect(self._go_on)
+        self._drawing: Iterator[_Drawn | None] | None = None
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._go_on)
 
     def want(self, wanted: _Wanted) -> None:
         """Draw this next."""
-        if self._is_busy:
-            self._waiting = wanted
+        if self._drawing is None:
+            self._drawing = _steps(wanted)
+            self._timer.start()
         else:
-            self._is_busy = True
-            QThreadPool.globalInstance().start(_Draw(self, wanted))
+            self._waiting = wanted
 
-    def _go_on(self, drawn: _Drawn) -> None:
-        self._is_busy, wanted, self._waiting = False, self._waiting, None
+    def _go_on(self) -> None:
+        assert self._drawing is not None
+        until, done = time.perf_counter() + _SLICE_SECONDS, None
+        while done is None and time.perf_counter() < until:
+            done = next(self._drawing)
+        if done is None:
+            return
+        wanted, self._waiting, self._drawing = self._waiting, None, None
+        self._timer.stop()
         if wanted is not None:
             self.want(wanted)
+        self.drawn.emit(done)
 
 
-class _Draw(QRunnable):
-    def __init__(self, owner: _Painter, wanted: _Wanted) -> None:
-        super().__init__()
-        self._owner, self._wanted = owner, wanted
-
-    def run(self) -> None:
-        """Draw both pictures."""
-        wanted = self._wanted
-        places = wanted.drawing.points(wanted.placement)
-        links, nodes = self._blank(), self._blank()
-        painter = QPainter(links)
-        wanted.drawing.draw_links(painter, places, wanted.palette)
-        painter.end()
-        painter = QPainter(nodes)
+def _steps(wanted: _Wanted) -> Iterator[_Drawn | None]:
+    """Draw both pictures in steps; the last one gives them."""
+    places = wanted.drawing.points(wanted.placement)
+    links, nodes = _blank(wanted), _blank(wanted)
+    with _painting(links) as painter:
+        for _ in wanted.drawing.link_steps(painter, places, wanted.palette):
+            yield None
+    with _painting(nodes) as painter:
         painter.setFont(wanted.font)
         seen = QRectF(0, 0, wanted.size.width(), wanted.size.height())
-        wanted.drawing.draw_nodes(painter, places, seen, wanted.palette)
-        painter.end()
-        self._owner.drawn.emit(_Drawn(wanted, links, nodes))
+        for _ in wanted.drawing.node_steps(painter, places, seen, wanted.palette):
+            yield None
+    yield _Drawn(wanted, links, nodes)
 
-    def _blank(self) -> QImage:
-        picture = QImage(self._wanted.size * self._wanted.ratio, QImage.Format.Format_ARGB32_Premultiplied)
-        picture.setDevicePixelRatio(self._wanted.ratio)
-        picture.fill(Qt.GlobalColor.transparent)
-        return picture
+
+@contextlib.contextmanager
+def _painting(picture: QImage) -> Iterator[QPainter]:
+    """End the painter before its picture goes, also where the drawing is given up half way."""
+    painter = QPainter(picture)
+    try:
+        yield painter
+    finally:
+        painter.end()
+
+
+def _blank(wanted: _Wanted) -> QImage:
+    picture = QImage(wanted.size * wanted.ratio, QImage.Format.Format_ARGB32_Premultiplied)
+    picture.setDevicePixelRatio(wanted.ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    return picture
 
 
 class NetworkView(QWidget):

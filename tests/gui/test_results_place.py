@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import sqlite3
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
-from desktop.network_view import NetworkDrawing, NetworkLink
+from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.places.export import ExportPlace
@@ -483,6 +484,19 @@ def test_a_network_of_2000_nodes_does_not_hold_the_window_up(
     assert view.place_of(0) != before
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.accessibleDescription() == "Person: Person 0, 1 row"
+
+
+def test_a_network_may_go_while_it_is_drawn(qtbot: QtBot, qtlog: Any) -> None:
+    nodes = [ShownNode("person", f"{n}", f"Person {n}", "officer", 1, n % 45, n // 45) for n in range(2000)]
+    view = NetworkView()
+    view.resize(800, 600)
+    view.show_network(NetworkDrawing("large", nodes, [NetworkLink(n, (n * 7 + 1) % 2000, 1) for n in range(2000)]))
+    QTest.qWait(10)  # the drawing has begun
+    with qtbot.waitSignal(view.destroyed, timeout=WAIT):
+        view.deleteLater()
+    del view
+    gc.collect()
+    assert [record.message for record in qtlog.records] == []
 
 
 def test_results_are_exported_with_corrections(
