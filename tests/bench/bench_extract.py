@@ -8,6 +8,8 @@ REDWELL_BENCH_SCHEMAS names schemas by commas (resume,credit_agreement,research,
 characters. The bare server gets the same question and temperature 0; the schema is its grammar, with each property
 required, null where the schema does not require it, as Redwell reads it: given the choice it writes {}.
 
+A run that was stopped goes on in the same FOLDER; the server's part begins anew.
+
 Values are compared by code (nested_scoring). The benchmark lets a large model judge texts and lists, so its own figures
 are other ones. Left out are files that are not there and those whose gold has fields that the schema lacks.
 """
@@ -19,6 +21,7 @@ import os
 import shutil
 import urllib.request
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +39,8 @@ from storage.case import Case
 
 SCHEMAS = ("resume", "credit_agreement", "research", "swimming")
 SHOWN, MOST_TOKENS = 24_000, 4000
-CONTEXT_TOKENS = 16_384
+CONTEXT_TOKENS, SLOTS = 16_384, 4
+"""Of the bare server: each slot's context, and how many it has."""
 QUESTION = "Extract from the document below what the form asks for.\n\nDocument:\n"
 
 
@@ -89,8 +93,7 @@ def _plain(schema: Any) -> Any:
 def _ours(folder: Folder, settings: Settings) -> tuple[dict[str, str], dict[str, Any]]:
     """Run one plain map over the documents; return texts and answers by file name."""
     place = settings.out.absolute() / folder.name
-    shutil.rmtree(place, ignore_errors=True)
-    (place / "files").mkdir(parents=True)
+    (place / "files").mkdir(parents=True, exist_ok=True)
     for name in folder.gold:
         shutil.copy(folder.path / name, place / "files")
     extract = {
@@ -129,10 +132,12 @@ def _bare(folder: Folder, settings: Settings, texts: Mapping[str, str]) -> Itera
     assert settings.server is not None
     gguf, threads = find_model(settings.model).path, usable_cores()
     log = settings.out / folder.name / "server.log"
-    with serving(settings.server, gguf, slots=1, threads=threads, log=log, context=CONTEXT_TOKENS) as server:
-        for name, text in texts.items():
-            if (answer := _asked(server, folder.schema, QUESTION + text[:SHOWN])) is not None:
-                yield name, answer
+    with (
+        serving(settings.server, gguf, slots=SLOTS, threads=threads, log=log, context=CONTEXT_TOKENS) as server,
+        ThreadPoolExecutor(SLOTS) as pool,
+    ):
+        answers = pool.map(lambda text: _asked(server, folder.schema, QUESTION + text[:SHOWN]), texts.values())
+        yield from ((name, answer) for name, answer in zip(texts, answers, strict=True) if answer is not None)
 
 
 def _asked(server: Server, schema: Mapping[str, Any], prompt: str) -> Any:
