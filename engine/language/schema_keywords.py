@@ -34,8 +34,10 @@ KEYWORDS = NOTES | {"type", *JOINS}.union(*OWN.values())
 FORMATS = {"date": "date", "date-time": "datetime"}
 """Formats that a token mask enforces, and the types that they become."""
 TOLD_FORMATS = frozenset(
-    "duration email hostname idn-email idn-hostname ipv4 ipv6 iri iri-reference json-pointer regex "
-    "relative-json-pointer time uri uri-reference uri-template uuid".split()
+    {
+        *("duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4", "ipv6", "iri", "iri-reference"),
+        *("json-pointer", "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"),
+    }
 )
 """The other formats of JSON Schema (2020-12, Validation, 7.3). The model is told them; nothing enforces them."""
 
