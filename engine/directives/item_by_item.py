@@ -99,7 +99,7 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
 def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
     site: Site,
     names: ItemNames,
-    listing: Sequence[Node],
+    listing: Node,
     checking: Sequence[Node],
     dropped: Sequence[str],
 ) -> Plan:
@@ -119,7 +119,7 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
     )
     tidy = without_fields(names.tidy, [*dropped, names.row])
     step = step_of(site.plan, site.step)
-    before = (*step.operators[: site.first], marking.name, *(node.name for node in listing))
+    before = (*step.operators[: site.first], marking.name, listing.name)
     after = (joining.name, *(node.name for node in tidy), *step.operators[site.stop :])
     steps = [
         Step(names.listed, step.inputs, before),
@@ -127,5 +127,5 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
         Step(names.items, (names.listed,), (dividing.name, *(node.name for node in checking))),
         replace(step, inputs=(names.rows, names.items), operators=after),
     ]
-    nodes: list[Node] = [marking, *listing, forgetting, dividing, *checking, joining, *tidy]
+    nodes: list[Node] = [marking, listing, forgetting, dividing, *checking, joining, *tidy]
     return with_steps(site, nodes, steps)
