@@ -25,7 +25,7 @@ from models.guides import GuideCompiler
 from models.hardware import usable_cores
 from models.jobs import Counters, Job
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
-from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.llama_runtime import CELL_TILE, LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
 from models.replies import explain_end, hand_over, read_value, reply_limit
@@ -109,6 +109,7 @@ class LlamaBackend:
         self._scheduler = Scheduler(
             self._runtime,
             cells=self.context_tokens,
+            tile=CELL_TILE,
             slots=settings.running + settings.kept,
             running=settings.running,
             batch_tokens=settings.batch_tokens,

@@ -42,6 +42,9 @@ class RuntimeSettings:
     gpu_layers: int = 0
 
 
+CELL_TILE = 64
+"""Cells of the KV cache that attention reads together (packaging/llama_source/cells.inc)."""
+
 PROCESSOR = "REDWELL_PROCESSOR"
 """Names the library for a kind of processor to load, in place of the best one."""
 

@@ -43,19 +43,21 @@ class PrefixShelf(Protocol):
 class PrefixCache:
     """All slots of one runtime. Idle ones keep what they hold until the room is needed, least recently used first."""
 
-    def __init__(self, evaluator: Evaluator, *, slots: int, cells: int, shelf: PrefixShelf | None = None) -> None:
+    def __init__(
+        self, evaluator: Evaluator, *, slots: int, cells: int, tile: int = 1, shelf: PrefixShelf | None = None
+    ) -> None:
         self.evaluator = evaluator
-        self.table = SlotTable(slots, cells)
+        self.table = SlotTable(slots, cells, tile)
         self._shelf = shelf
 
-    def make_room(self, cells: int, keep: Slot | None) -> bool:
-        """Free cells, replies before prompts, each least recently used first.
+    def make_room(self, tiles: int, keep: Slot | None) -> bool:
+        """Empty tiles, of replies before prompts, each least recently used first.
 
         False, with nothing thrown away, if that cannot suffice.
         """
-        if self.table.free_cells < cells and self.table.reclaimable_cells(keep) < cells:
+        if self.table.free_tiles < tiles and self.table.reclaimable_tiles(keep) < tiles:
             return False
-        while self.table.free_cells < cells:
+        while self.table.free_tiles < tiles:
             if (written := self.table.oldest_reply(keep)) is not None:
                 self.cut(written, written.prompt)
             elif (victim := self.table.oldest_idle(keep)) is not None:
@@ -105,7 +107,7 @@ class PrefixCache:
         """Read more of the prompt's beginning from the shelf into the slot, if that pays; return what it then holds."""
         if self._shelf is None:
             return slot.evaluated
-        room = self.table.free_cells
+        room = self.table.room(slot)
         usable = min(self._shelf.longest(prompt, room), int(prompt.size) - 1)
         if usable - slot.evaluated < WORTH_LOADING_TOKENS:
             return slot.evaluated

@@ -50,6 +50,7 @@ class Scheduler:
         evaluator: Evaluator,
         *,
         cells: int,
+        tile: int = 1,
         slots: int,
         running: int,
         batch_tokens: int,
@@ -58,10 +59,12 @@ class Scheduler:
     ) -> None:
         """`slots` includes idle ones kept for reuse; at most `running` of them work at once.
 
+        `tile`: how many of the `cells` the evaluator reads at once (models.sequences.SlotTable).
+
         Masks are worked out on `threads` while the model runs, if given.
         """
         self._evaluator = evaluator
-        self._cache = PrefixCache(evaluator, slots=slots, cells=cells, shelf=shelf)
+        self._cache = PrefixCache(evaluator, slots=slots, cells=cells, tile=tile, shelf=shelf)
         self._table = self._cache.table
         self._most_running = min(running, slots)
         self._batch_tokens = batch_tokens
@@ -189,10 +192,10 @@ class Scheduler:
 
     def _start(self, job: Job, source: Slot | None, length: int) -> bool:
         """Give the job a slot; False if there is no room while others run."""
-        needed = job.prompt.size + len(job.reply) + self._promised_cells()
-        if not self._cache.make_room(needed - length, keep=source):
+        count, promised = job.prompt.size + len(job.reply), self._promised_tiles()
+        if not self._cache.make_room(self._table.tiles(count - length) + promised, keep=source):
             source, length = None, 0  # it may itself be in the way
-            if not self._cache.make_room(needed, keep=None):
+            if not self._cache.make_room(self._table.tiles(count) + promised, keep=None):
                 return False
         slot = self._cache.take_slot(source, length)
         if slot is None:
@@ -215,16 +218,19 @@ class Scheduler:
     def _unread_tokens(self) -> int:
         return sum(j.slot.tokens.size - j.slot.evaluated for j in self._running if j.slot is not None)
 
-    def _promised_cells(self) -> int:
-        """Count the cells that running jobs have yet to fill, with a reserve for each reply and the new job's.
+    def _promised_tiles(self) -> int:
+        """Count the tiles that running jobs have yet to fill, with a reserve for each reply and the new job's.
 
         0 when nothing runs: a job alone always fits (`_check_size`).
         """
         if not self._running:
             return 0
-        ahead = self._unread_tokens()
-        replies = sum(min(REPLY_RESERVE, j.sampling.max_tokens - len(j.reply)) for j in self._running)
-        return int(ahead) + replies + REPLY_RESERVE
+        ahead = [
+            (slot, int(slot.tokens.size) - slot.evaluated + min(REPLY_RESERVE, j.sampling.max_tokens - len(j.reply)))
+            for j in self._running
+            if (slot := j.slot) is not None
+        ]
+        return sum(self._table.tiles_for(slot, count) for slot, count in ahead) + self._table.tiles(REPLY_RESERVE)
 
     # -- one batch -----------------------------------------------------------------------------------------------
 
@@ -236,14 +242,14 @@ class Scheduler:
         batch: list[tuple[int, int, int, bool]] = []
         ready: list[Job] = []
         plan = self._plan_batch()
-        planned = sum(count for _, _, count in plan)
-        room = min(DRAFT_BATCH, self._table.free_cells) - planned
+        for _, slot, count in plan:
+            self._table.extend(slot, count)
+        room = DRAFT_BATCH - sum(count for _, _, count in plan)
         for job, slot, count in plan:
-            first, last = slot.evaluated, slot.evaluated + count - 1
+            first, last = slot.evaluated - count, slot.evaluated - 1
             complete = last + 1 == slot.tokens.size
             batch.extend((int(slot.tokens[i]), i, slot.number, complete and i == last) for i in range(first, last + 1))
             self.counters.prompt += max(0, min(last + 1, job.prompt.size) - first)
-            self._table.extend(slot, count)
             if complete:
                 self._draft(job, slot, room)
                 room -= len(job.draft)
@@ -254,7 +260,7 @@ class Scheduler:
     def _draft(self, job: Job, slot: Slot, room: int) -> None:
         """Guess how the reply goes on, within `room` tokens."""
         # The last token of a reply is never evaluated, so a guess never reaches the limit.
-        room = min(room, job.sampling.max_tokens - len(job.reply) - 1)
+        room = min(room, self._table.room(slot), job.sampling.max_tokens - len(job.reply) - 1)
         job.draft = job.guess(room) if room > 0 else []
         self._table.extend(slot, len(job.draft))
         self.counters.drafted += len(job.draft)
@@ -263,7 +269,8 @@ class Scheduler:
         """Say how many tokens each job evaluates next; push back the youngest while the cells do not suffice."""
         while True:
             plan = self._share_batch()
-            if self._cache.make_room(sum(count for _, _, count in plan), keep=None) or len(self._running) == 1:
+            tiles = sum(self._table.tiles_for(slot, count) for _, slot, count in plan)
+            if self._cache.make_room(tiles, keep=None) or len(self._running) == 1:
                 return plan
             self._push_back(self._running[-1])
 

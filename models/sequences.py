@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,14 +49,18 @@ def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:
 class SlotTable:
     """All slots of one context, with exact accounting of cells under sharing.
 
-    The table decides; the caller makes the runtime copy or forget accordingly.
+    The table decides; the caller makes the runtime copy or forget accordingly. What is free is counted in tiles of
+    `tile` cells, as pages are (Kwon et al. 2023, PagedAttention): a sequence that had to put its tokens between those
+    of others would be read several times as slowly. `capacity` is the number of cells.
     """
 
-    def __init__(self, slots: int, cells: int) -> None:
+    def __init__(self, slots: int, cells: int, tile: int = 1) -> None:
         self.slots = [Slot(i) for i in range(slots)]
         self.capacity = cells
+        self._tile = tile
         self._holders: Counter[int] = Counter()
-        self._next_cell = 0
+        self._in_tile: Counter[int] = Counter()
+        self._next_tile = 0
         self._clock = 0
 
     @property
@@ -66,9 +69,28 @@ class SlotTable:
         return len(self._holders)
 
     @property
-    def free_cells(self) -> int:
-        """Return how many cells are free."""
-        return self.capacity - self.used_cells
+    def free_tiles(self) -> int:
+        """Return how many tiles are empty."""
+        return self.tiles(self.capacity) - len(self._in_tile)
+
+    def tiles(self, count: int) -> int:
+        """Return how many empty tiles so many tokens take."""
+        return -(-count // self._tile)
+
+    def tiles_for(self, slot: Slot, count: int) -> int:
+        """Return how many empty tiles the slot takes for `count` more tokens; some may have room in its last one."""
+        return self.tiles(max(0, count - len(self._open_cells(slot))))
+
+    def room(self, slot: Slot) -> int:
+        """Return how many more tokens the slot has room for, if no other takes an empty tile."""
+        return len(self._open_cells(slot)) + max(0, self.free_tiles) * self._tile
+
+    def _open_cells(self, slot: Slot) -> range:
+        """Return the cells behind the slot's last one in its tile; none where another slot may go on there, too."""
+        if not slot.cells or self._holders[slot.cells[-1]] > 1:
+            return range(0)
+        behind = slot.cells[-1] + 1
+        return range(0) if behind in self._holders else range(behind, self.tiles(behind) * self._tile)
 
     def best_prefix(self, tokens: NDArray[np.int32]) -> tuple[Slot | None, int, int]:
         """Find the slot sharing the longest evaluated prefix: (slot, length, length once running prefills are done)."""
@@ -97,17 +119,11 @@ class SlotTable:
         idle = [s for s in self.slots if not s.busy and s.evaluated > s.prompt > 0 and s is not keep]
         return min(idle, key=lambda s: s.last_used, default=None)
 
-    def reclaimable_cells(self, keep: Slot | None = None) -> int:
-        """Count the cells that would be free if every idle slot other than `keep` were emptied."""
-        return self.capacity - self.cells_held(lambda slot: slot.busy or slot is keep)
-
-    def cells_held(self, chosen: Callable[[Slot], bool]) -> int:
-        """Count the cells that the chosen slots hold together."""
-        held: set[int] = set()
-        for slot in self.slots:
-            if chosen(slot):
-                held.update(slot.cells)
-        return len(held)
+    def reclaimable_tiles(self, keep: Slot | None = None) -> int:
+        """Count the tiles that would be empty if every idle slot other than `keep` were emptied."""
+        staying = (slot for slot in self.slots if slot.busy or slot is keep)
+        held = {cell // self._tile for slot in staying for cell in slot.cells}
+        return self.tiles(self.capacity) - len(held)
 
     def share(self, source: Slot, target: Slot, length: int) -> None:
         """Let an empty `target` hold the first `length` cells of `source`."""
@@ -118,10 +134,14 @@ class SlotTable:
 
     def extend(self, slot: Slot, count: int) -> None:
         """Record that `count` more tokens of the slot are evaluated."""
-        new = range(self._next_cell, self._next_cell + count)
-        self._next_cell += count
+        new = list(self._open_cells(slot)[:count])
+        if left := count - len(new):
+            begin = self._next_tile * self._tile
+            new += range(begin, begin + left)
+            self._next_tile += self.tiles(left)
         slot.cells.extend(new)
         self._holders.update(new)
+        self._in_tile.update(cell // self._tile for cell in new)
         slot.evaluated += count
         self.touch(slot)
 
@@ -136,11 +156,16 @@ class SlotTable:
             return
         slot.evaluated -= count
         for cell in slot.cells[slot.evaluated :]:
-            if self._holders[cell] == 1:
+            self._holders[cell] -= 1
+            if not self._holders[cell]:
                 del self._holders[cell]
-            else:
-                self._holders[cell] -= 1
+                self._leave_tile(cell // self._tile)
         del slot.cells[slot.evaluated :]
+
+    def _leave_tile(self, tile: int) -> None:
+        self._in_tile[tile] -= 1
+        if not self._in_tile[tile]:
+            del self._in_tile[tile]
 
     def touch(self, slot: Slot) -> None:
         """Mark the slot as the most recently used."""

@@ -136,7 +136,7 @@ CHANGES: tuple[Insertion | Replacement, ...] = (
     Insertion(
         CACHE,
         "        uint32_t head_cur = v_heads[seq_to_stream[seq_id]];\n",
-        before="        if (!cont && find_ascending_cells(cells, ubatch, s*n_tokens, n_tokens, res.idxs[s])) {\n"
+        before="        if (!cont && find_cells_by_tiles(cells, ubatch, s*n_tokens, n_tokens, res.idxs[s])) {\n"
         "            continue;\n        }\n\n",
     ),
 )

@@ -15,7 +15,7 @@ from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_
 from engine.directives.person_fields import holds_persons
 from engine.directives.proposals import a_flag, an_object, one_of
 from engine.language.expressions import RowExpression
-from engine.language.schema import Field, ListOf, Quote, Scalar, Schema, Text, Type
+from engine.language.schema import Field, ListOf, Quote, Record, Scalar, Schema, Text, Type
 from engine.language.template_text import field_expression
 from engine.language.templates import Template
 from engine.operators.deciding import LeanMethod
@@ -62,7 +62,7 @@ class VerifiedItems(Directive[VerifiedParams]):
     is_settled: ClassVar[bool] = True
 
     def _match(self, site: Site) -> Site | Blocked:
-        if reason := not_by_item(site, _lists(site), "of texts that could be asked about one by one"):
+        if reason := not_by_item(site, _lists(site), "of texts or records that could be asked about one by one"):
             return Blocked(reason)
         return site
 
@@ -109,9 +109,15 @@ class VerifiedItems(Directive[VerifiedParams]):
 
 
 def _broad_prompt(site: Site) -> str | None:
-    """Return the prompt that lists all there could be; None where the user's sets no condition or asks for more."""
+    """Return the prompt that lists all there could be; None where the user's sets no condition or asks for more.
+
+    A record tells more of a thing than its name, which may be the condition itself (what an officer did).
+    """
     node = row_node(site)
     if node.prompt is None or node.schema is None or len(node.schema.fields) > 1:
+        return None
+    [field] = node.schema.fields
+    if isinstance(field.type, ListOf) and isinstance(field.type.item, Record):
         return None
     return broadened(node.prompt)
 
@@ -131,8 +137,8 @@ def _lists(site: Site) -> list[str]:
 
 
 def _names_things(kind: Type) -> bool:
-    """Say whether a list holds texts, of which there need not be so many: of ten that are asked for none may go."""
-    return isinstance(kind, ListOf) and not kind.least and isinstance(kind.item, Scalar | Text | Quote)
+    """Say whether a list holds texts or records of them, and need not have so many: of ten asked for none may go."""
+    return isinstance(kind, ListOf) and not kind.least and isinstance(kind.item, Scalar | Text | Quote | Record)
 
 
 _ASKING = re.compile(r"\b(?:list|name|identify|find|extract|give|collect|determine|report)\b", re.IGNORECASE)

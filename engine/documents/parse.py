@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,16 +22,16 @@ def parse_file(
     path: Path,
     options: ParseOptions,
     *,
+    scratch: Path,
     name: str | None = None,
-    scratch: Path | None = None,
     progress: Progress = lambda what, number: None,
     share: Share | None = None,
 ) -> ParsedFile:
     """Read a file into a document and the files inside it; raise DocumentError with its reason.
 
     `name` is what the file is called where it came from (default: the path's name). Attachments and ZIP members are
-    written below `scratch` (default: a new temporary folder, which the caller removes), no more than `share` says
-    (default: that of a file which lies in no other).
+    written below `scratch`, which the caller removes, no more than `share` says (default: that of a file which lies in
+    no other).
     """
     name = name or path.name
     try:
@@ -46,7 +45,7 @@ def parse_file(
         id = digest(path)
         recognised = recognise(path, name)
         share = share or Share.of(size, options)
-        folder = Scratch(scratch or Path(tempfile.mkdtemp(prefix="redwell-")), share)
+        folder = Scratch(scratch, share)
         contents = _PARSERS[recognised.kind](_Job(path, name, recognised.kind, options, folder, progress))
     except OSError as error:
         raise unreadable(error) from error

@@ -58,7 +58,7 @@ def read(file: Path, folder: Path) -> Document:
     kept = folder / f"{file.stem}.json"
     if kept.is_file():
         return document_from_json(json.loads(kept.read_text(encoding="utf-8")))
-    document = parse_file(file, ParseOptions(tables=False)).document
+    document = parse_file(file, ParseOptions(tables=False), scratch=folder).document
     assert document is not None
     kept.write_text(json.dumps(document_to_json(document)), encoding="utf-8")
     return document

@@ -42,7 +42,7 @@ def true_result(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "true" / "a.txt"
     path.parent.mkdir()
     path.write_text("first\nsecond\n")
-    parsed = parse_file(path, OPTIONS)
+    parsed = parse_file(path, OPTIONS, scratch=tmp_path)
     assert parsed.document is not None
     document = document_to_json(parsed.document)
     return json.loads(json.dumps({"kind": "text", "document": document, "children": [], "failures": [], "skipped": 0}))

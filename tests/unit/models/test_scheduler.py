@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -88,6 +89,29 @@ class RefusingEvaluator(HistoryEvaluator):
         super().forget(sequence)
 
 
+class TiledEvaluator(HistoryEvaluator):
+    """Places cells as packaging/llama_source/cells.inc: in the sequence's last tile, else in an empty one."""
+
+    TILE = 32
+
+    def evaluate_tokens(self, items: Sequence[tuple[int, int, int, bool]]) -> list[NDArray[np.float32]]:
+        logits = []
+        for item in items:
+            held = self.sequences.setdefault(item[2], [])
+            taken = {cell for tokens in self.sequences.values() for _, cell in tokens}
+            self.next_cell = self.free_cell(held[-1][1] + 1 if held else 0, taken)
+            logits += super().evaluate_tokens([item])
+        return logits
+
+    def free_cell(self, behind: int, taken: set[int]) -> int:
+        end = -(-behind // self.TILE) * self.TILE
+        used = {cell // self.TILE for cell in taken}
+        free = [cell for cell in range(behind, end) if cell not in taken]
+        empty = [tile for tile in range(self.capacity // self.TILE) if tile not in used]
+        assert free or empty, "a sequence must go on in a tile that others use"
+        return free[0] if free else next((t for t in empty if t * self.TILE >= end), empty[0]) * self.TILE
+
+
 def logits_after(history: Sequence[int]) -> NDArray[np.float32]:
     seed = zlib.crc32(np.asarray(history, np.int32).tobytes())
     return np.random.default_rng(seed).normal(size=VOCABULARY).astype(np.float32)
@@ -159,6 +183,7 @@ class Bench:
     batch_tokens: int = 64
     copies: int = 0
     refuses: bool = False
+    tile: int = 1
     threads: Executor | None = None
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -166,9 +191,12 @@ class Bench:
         self.evaluator = CopyingEvaluator(self.cells, self.copies) if self.copies else HistoryEvaluator(self.cells)
         if self.refuses:
             self.evaluator = RefusingEvaluator(self.cells)
+        if self.tile > 1:
+            self.evaluator = TiledEvaluator(self.cells)
         self.scheduler = Scheduler(
             self.evaluator,
             cells=self.cells,
+            tile=self.tile,
             slots=self.slots,
             running=self.running,
             batch_tokens=self.batch_tokens,
@@ -754,6 +782,17 @@ def test_two_thousand_waiting_requests_hold_only_themselves() -> None:
     assert len(bench.outcomes) == 2000
     assert max(sizes) <= 8 * (3 + 5)
     assert bench.scheduler.idle
+
+
+def test_no_sequence_goes_on_between_the_tokens_of_others() -> None:
+    """Prompts and replies of all lengths in a full cache; TiledEvaluator fails where no tile is empty."""
+    bench = Bench(cells=1600, slots=16, running=8, batch_tokens=64, tile=TiledEvaluator.TILE)
+    draw = random.Random(3)
+    prompts = [[2 + n % 13, *(3 + (n * i) % 11 for i in range(draw.randint(5, 200)))] for n in range(60)]
+    asked = [(prompt, draw.randint(1, 180)) for prompt in prompts]
+    jobs = bench.submit(*(bench.job(prompt, length, max_tokens=200) for prompt, length in asked))
+    bench.run()
+    assert [job.reply for job in jobs] == [expected_reply(*each) for each in asked]
 
 
 def test_a_chat_goes_on_behind_the_reply_that_was_written() -> None:

@@ -60,7 +60,7 @@ def test_lines_of_another_reading_stand_for_those_at_their_height():
 def test_a_page_is_read_by_ocr_alone(tmp_path):
     file = make_pdf(tmp_path / "a.pdf", [["First page."], ["The deductible is 250 dollars."], ["Third."]])
     with Case(tmp_path / "c.redwell") as case:
-        parsed = parse_file(file, ParseOptions(ocr="never")).document
+        parsed = parse_file(file, ParseOptions(ocr="never"), scratch=tmp_path).document
         save_document(case, parsed)
         case.documents.add_path(parsed.id, str(file), None)
         other = asyncio.run(read_by_ocr(case.documents, parsed.id, [2]))

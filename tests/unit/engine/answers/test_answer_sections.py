@@ -94,7 +94,9 @@ def test_the_sections_of_a_document_by_the_files_outline(tmp_path):
     """The bookmarks name what no line does; the headings below them are there as well."""
     pages = [["the rent is due", "each month"], ["fire is excluded", "2.1 Storms", "so are storms"], ["two keys"]]
     outline = [(1, "Rent", 1), (1, "Further exclusions", 2), (1, "Keys", 3)]
-    document = parse_file(make_pdf(tmp_path / "a.pdf", pages, outline=outline), ParseOptions()).document
+    document = parse_file(
+        make_pdf(tmp_path / "a.pdf", pages, outline=outline), ParseOptions(), scratch=tmp_path
+    ).document
     assert document is not None
     sections = sections_of_document(document, 1, len(document.lines))
     assert named_sections(sections, "Further exclusions") == [TitledLines("Further exclusions", 2, 4)]

@@ -15,7 +15,7 @@ from engine.rows import Span
 
 
 def _read(path: Path) -> Document:
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=path.parent).document
     assert document is not None
     return document
 

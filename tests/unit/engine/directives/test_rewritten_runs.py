@@ -79,7 +79,7 @@ class Sure(ScriptedBackend):
 
     async def ask(self, request):
         reply = await super().ask(request)
-        about = re.search(r"answer: (\w+)", prompt_of(request))
+        about = re.search(r'answer: (?:{"name":")?(\w+)', prompt_of(request))
         if about is None:
             return reply
         share = self.conviction.get(about[1], 0.6)
@@ -118,6 +118,21 @@ def test_items_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
     # Behind the user's own words, so that they and the text are read once.
     head = listing[: listing.index("Who is named?") + len("Who is named?")]
     assert sum(one.startswith(head) for one in asked) == 1 + 6
+
+
+def test_records_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
+    deeds = FIND.replace("list[string]", "list[{name: string, deed: string?}]").replace("Who is named?", "Who lied?")
+
+    def answer(request):
+        if "officers_candidate" not in request.schema["properties"]:
+            return {"officers_holds": "Yes"}
+        told = prompt_of(request)
+        return {"officers_candidate": [{"name": one, "deed": None} for one in [*named_in(told), "We", "Us", "Day"]]}
+
+    _, rows = run_rewritten(tmp_path, deeds, "verified_items", answer, backend=Sure)
+    # 0.95, 0.9 and seven times 0.6: the mean log-odds is 0.89 (0.71).
+    assert rows["a.txt"]["officers"] == [{"name": "Varrick", "deed": None}, {"name": "Ashgrove", "deed": None}]
+    assert rows["b.txt"]["officers"] == []
 
 
 def test_a_condition_is_asked_about_each_person_and_not_in_the_list(tmp_path):

@@ -26,7 +26,7 @@ def read(tmp_path: Path, draw: Draw, *, rotation: int = 0) -> Document:
         draw(page)
         page.set_rotation(rotation)
         pdf.save(tmp_path / "page.pdf")
-    document = parse_file(tmp_path / "page.pdf", ParseOptions(ocr="never")).document
+    document = parse_file(tmp_path / "page.pdf", ParseOptions(ocr="never"), scratch=tmp_path).document
     assert document is not None
     return document
 
@@ -230,7 +230,7 @@ def test_the_seen_document_has_no_table_with_a_hidden_cell() -> None:
         ("x-ray__hidden_text_on_visible_text.pdf", ["TROOPPE , LLC"]),
     ],
 )
-def test_real_redactions(name: str, texts: list[str]) -> None:
-    document = parse_file(REAL / name, ParseOptions(ocr="never")).document
+def test_real_redactions(tmp_path: Path, name: str, texts: list[str]) -> None:
+    document = parse_file(REAL / name, ParseOptions(ocr="never"), scratch=tmp_path).document
     assert document is not None
     assert [line.text for line in document.lines if line.hidden == "covered"] == texts

@@ -83,7 +83,7 @@ def test_word_reads_in_document_order(tmp_path: Path) -> None:
     word.add_paragraph("After")
     path = tmp_path / "a.docx"
     word.save(str(path))
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=tmp_path).document
     assert document is not None
     assert document.text.splitlines() == ["Head", "Before", "a | b", "c | d", "After", "Foot"]
 
@@ -101,7 +101,7 @@ def test_word_reads_insertions_once_and_deletions_with_a_mark(tmp_path: Path) ->
         paragraph._p.append(change)
     path = tmp_path / "a.docx"
     word.save(str(path))
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=tmp_path).document
     assert document is not None
     assert document.text == "kept added\n[deleted] gone"
 

@@ -141,7 +141,7 @@ def test_a_mailbox_of_another_format_says_so(tmp_path: Path) -> None:
 
 def test_prose_that_begins_with_from_is_text(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("From Monday on the officer was absent.\nNote: seen.\n\nFrom Tuesday he was not.\n")
-    assert parse_file(tmp_path / "a.txt", ParseOptions()).kind == "text"
+    assert parse_file(tmp_path / "a.txt", ParseOptions(), scratch=tmp_path).kind == "text"
 
 
 def test_a_mailbox_may_hold_more_messages_than_an_archive_files(tmp_path: Path, ingest: Ingest) -> None:

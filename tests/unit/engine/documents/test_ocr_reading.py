@@ -42,7 +42,7 @@ def scan(make_pdf: Callable[..., Path], tmp_path: Path) -> Callable[[int, float]
 
 
 def read(path: Path) -> Document:
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=path.parent).document
     assert document is not None
     return document
 
@@ -148,11 +148,11 @@ def test_cut_picture_is_corrupt(scan: Callable[..., Path]) -> None:
     path = scan(0)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(DocumentError) as caught:
-        parse_file(path, ParseOptions())
+        parse_file(path, ParseOptions(), scratch=path.parent)
     assert caught.value.reason == "corrupt"
 
 
 def test_picture_beyond_the_limit_is_too_large(scan: Callable[..., Path]) -> None:
     with pytest.raises(DocumentError) as caught:
-        parse_file(scan(0), ParseOptions(max_pixels=1000))
+        parse_file(path := scan(0), ParseOptions(max_pixels=1000), scratch=path.parent)
     assert caught.value.reason == "too_large"

@@ -20,7 +20,7 @@ from engine.documents.parse import parse_file
 
 
 def read(path: Path) -> Document:
-    document = parse_file(path, ParseOptions(ocr="never")).document
+    document = parse_file(path, ParseOptions(ocr="never"), scratch=path.parent).document
     assert document is not None
     return document
 

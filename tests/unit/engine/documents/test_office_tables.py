@@ -43,14 +43,14 @@ def rows_of(path: Path, sheet: str | None = None) -> list[tuple[str, dict[str, A
 
 
 def lines_of(path: Path) -> list[str]:
-    document = parse_file(path, OPTIONS).document
+    document = parse_file(path, OPTIONS, scratch=path.parent).document
     assert document is not None
     return [line.text for line in document.lines]
 
 
 def test_a_workbook_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", {"A": [["k"], ["v"]]}).rename(tmp_path / "000001.child")
-    document = parse_file(path, OPTIONS, name="a.xlsx").document
+    document = parse_file(path, OPTIONS, name="a.xlsx", scratch=tmp_path).document
     assert document is not None
     assert [line.text for line in document.lines] == ["k", "v"]
 
@@ -95,7 +95,7 @@ def test_every_visible_sheet_or_the_one_that_is_named(tmp_path: Path) -> None:
 
 def test_a_workbook_as_document_has_a_page_per_sheet_and_a_line_per_row(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", {"A": [["k", "v"], ["x\ny", 1]], "B": [[None, "z"]]})
-    document = parse_file(path, OPTIONS).document
+    document = parse_file(path, OPTIONS, scratch=tmp_path).document
     assert document is not None
     assert [(line.page, line.text) for line in document.lines] == [
         (1, "A"),
@@ -121,7 +121,7 @@ def test_slides_give_their_texts_tables_and_notes(tmp_path: Path) -> None:
     slide.notes_slide.notes_text_frame.text = "say this"
     show.slides.add_slide(show.slide_layouts[5]).shapes.title.text = "Two"
     show.save(tmp_path / "a.pptx")
-    document = parse_file(tmp_path / "a.pptx", OPTIONS).document
+    document = parse_file(tmp_path / "a.pptx", OPTIONS, scratch=tmp_path).document
     assert document is not None
     found = [(line.page, line.text) for line in document.lines]
     assert found == [(1, "Title"), (1, "second"), (1, "a | b"), (1, "Notes: say this"), (2, "Two")]
@@ -131,7 +131,7 @@ def test_slides_give_their_texts_tables_and_notes(tmp_path: Path) -> None:
 def test_damaged_office_files_fail_with_a_reason(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04 cut short")
     with pytest.raises(DocumentError) as caught:
-        parse_file(tmp_path / name, OPTIONS)
+        parse_file(tmp_path / name, OPTIONS, scratch=tmp_path)
     assert caught.value.reason == "corrupt"
 
 

@@ -22,7 +22,7 @@ def _body() -> str:
 
 
 def _read(path: Path) -> Document:
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=path.parent).document
     assert document is not None
     return document
 

@@ -137,7 +137,7 @@ def test_cut_garbage_and_pageless(tmp_path: Path, make_pdf: Callable[..., Path])
         b"trailer<</Root 1 0 R>>\n%%EOF\n"
     )
     with pytest.raises(DocumentError) as caught:
-        parse_file(tmp_path / "empty.pdf", NO_OCR)
+        parse_file(tmp_path / "empty.pdf", NO_OCR, scratch=tmp_path)
     assert caught.value.reason == "empty"
     assert reason_of(tmp_path / "cut.pdf") in ("corrupt", "no_pages")
     assert reason_of(tmp_path / "pageless.pdf") == "no_pages"

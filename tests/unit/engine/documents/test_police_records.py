@@ -15,9 +15,9 @@ FORMS = Path(__file__).resolve().parents[5] / "shared" / "data" / "police" / "ro
 
 
 @pytest.mark.skipif(not FORMS.is_dir(), reason="the shared data sets are not beside the repository")
-def test_scrambled_forms_keep_labels_and_values_together() -> None:
+def test_scrambled_forms_keep_labels_and_values_together(tmp_path: Path) -> None:
     for row in map(json.loads, (FORMS / "gold.jsonl").read_text().splitlines()):
-        document = parse_file(FORMS / row["pdf"], ParseOptions(ocr="never")).document
+        document = parse_file(FORMS / row["pdf"], ParseOptions(ocr="never"), scratch=tmp_path).document
         assert document is not None
         text, gold = " ".join(document.text.split()), row["gold"]
         assert f"Officer {gold['officer_first_initial']} {gold['officer_last_name']}" in text

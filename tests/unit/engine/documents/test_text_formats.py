@@ -13,7 +13,7 @@ from engine.errors import DocumentError
 
 
 def lines_of(path: Path) -> list[str]:
-    document = parse_file(path, ParseOptions()).document
+    document = parse_file(path, ParseOptions(), scratch=path.parent).document
     assert document is not None
     assert document.text == "\n".join(line.text for line in document.lines)
     return [line.text for line in document.lines]

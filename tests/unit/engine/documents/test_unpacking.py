@@ -140,7 +140,7 @@ def test_an_office_file_that_unpacks_to_much_is_refused_before_it_is_read(tmp_pa
     bomb = {f"xl/worksheets/sheet{n}.xml": bytes(15 * MEBIBYTE) for n in range(5)}
     (tmp_path / "a.xlsx").write_bytes(zipped({"xl/workbook.xml": b"<workbook/>", **bomb}))
     with pytest.raises(DocumentError, match="times its size") as caught:
-        parse_file(tmp_path / "a.xlsx", ParseOptions())
+        parse_file(tmp_path / "a.xlsx", ParseOptions(), scratch=tmp_path)
     assert caught.value.reason == "too_large"
 
 
