@@ -50,7 +50,7 @@ def test_puts_every_piece_at_its_anchor(tmp_path: Path) -> None:
         assert replacement.old not in changed
         assert other.count(replacement.old) == 1
     assert "redwell_flash_attn(params, dst);" in (tmp_path / OPERATIONS).read_text()
-    assert "static bool find_ascending_cells(" in (tmp_path / CACHE).read_text()
+    assert "static bool find_cells_by_tiles(" in (tmp_path / CACHE).read_text()
     assert "redwell_repacks(cur)" in (tmp_path / REPACKING).read_text()
     assert "redwell_multiply(params, dst);" in (tmp_path / MATRICES).read_text()
 
