@@ -137,7 +137,7 @@ class SecondReading(Directive[SecondReadingParams]):
         )
         later = [key for key in node.drop_keys if key not in answered]
         checking = _checking(site.plan, node, names, params)
-        return item_by_item(site, names, listing, checking, [*later, names.candidate, names.quote])
+        return item_by_item(site, names, listing, checking, [*later, names.quote])
 
 
 def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:

@@ -105,7 +105,7 @@ class VerifiedItems(Directive[VerifiedParams]):
                 condition = f"{field_expression(names.candidate)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
         later = [key for key in node.drop_keys if key not in answered]
-        return item_by_item(site, names, listing, checking, [*later, names.candidate])
+        return item_by_item(site, names, listing, checking, later)
 
 
 def _broad_prompt(site: Site) -> str | None:

@@ -42,7 +42,7 @@ def said_of(name, **changes):
         ),
         ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
         ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
-        ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers_candidate'"),
+        ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers'"),
         ("deterministic_compression", {"keywords": ['a"b']}, "must be 3 to 40 letters"),
         ("deterministic_compression", {"keywords": []}, "at least one is needed"),
         ("top_k_chunks", {"query": "{{ input.text }}"}, "query must be plain words"),
@@ -69,7 +69,7 @@ def said_of(name, **changes):
             "two are the same",
         ),
         ("second_reading", {"list_prompt": 'Who has a "sustained" finding?'}, "list_prompt must show the field 'text'"),
-        ("second_reading", {"item_prompt": TEXT + "{{ input.officers_candidate }}"}, "item_prompt asks nothing"),
+        ("second_reading", {"item_prompt": TEXT + "{{ input.officers }}"}, "item_prompt asks nothing"),
         ("switch_model", {"model": "gpt"}, "'gpt' is none of qwen2.5-coder-3b"),
     ],
 )

@@ -89,9 +89,9 @@ class Sure(ScriptedBackend):
 def answer_of_items(request):
     """List all names of a text and others; quote a sentence but for "Nobody"; say yes of everything."""
     told, asked = prompt_of(request), request.schema["properties"]
-    if "officers_candidate" in asked:
+    if "officers" in asked:
         more = ["Nobody", "It", "Rain"] if "rained" in told else ["We", "Us", "Day"]
-        return {"officers_candidate": [*named_in(told), *more]}
+        return {"officers": [*named_in(told), *more]}
     if "officers_evidence" in asked:
         return {"officers_evidence": None if "candidate: Nobody" in told else told.split(".")[0] + "."}
     return {"officers_holds": "Yes"}
@@ -124,10 +124,10 @@ def test_records_of_which_the_model_is_surer_than_on_average_stay(tmp_path):
     deeds = FIND.replace("list[string]", "list[{name: string, deed: string?}]").replace("Who is named?", "Who lied?")
 
     def answer(request):
-        if "officers_candidate" not in request.schema["properties"]:
+        if "officers" not in request.schema["properties"]:
             return {"officers_holds": "Yes"}
         told = prompt_of(request)
-        return {"officers_candidate": [{"name": one, "deed": None} for one in [*named_in(told), "We", "Us", "Day"]]}
+        return {"officers": [{"name": one, "deed": None} for one in [*named_in(told), "We", "Us", "Day"]]}
 
     _, rows = run_rewritten(tmp_path, deeds, "verified_items", answer, backend=Sure)
     # 0.95, 0.9 and seven times 0.6: the mean log-odds is 0.89 (0.71).
@@ -143,8 +143,8 @@ def test_a_condition_is_asked_about_each_person_and_not_in_the_list(tmp_path):
     others = ["Hale", "Cole", "Finch", "Marsh", "Quill"]
 
     def answer(request):
-        if "officers_candidate" in request.schema["properties"]:
-            return {"officers_candidate": [*named_in(prompt_of(request)), "the sergeants", *others]}
+        if "officers" in request.schema["properties"]:
+            return {"officers": [*named_in(prompt_of(request)), "the sergeants", *others]}
         return {"officers_holds": "Yes"}
 
     desk, rows = run_rewritten(tmp_path, guilty, "verified_items", answer, backend=Sure)
