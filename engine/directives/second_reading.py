@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Params, Site
-from engine.directives.division import renamed_field
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, quoted_field, row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
@@ -130,9 +129,6 @@ class SecondReading(Directive[SecondReadingParams]):
         listing = replace(
             node,
             prompt=Template(params.list_prompt),
-            schema=Schema(
-                tuple(renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields)
-            ),
             drop_keys=tuple(key for key in node.drop_keys if key in answered),
         )
         later = [key for key in node.drop_keys if key not in answered]

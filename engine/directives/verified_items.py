@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Params, Site
-from engine.directives.division import renamed_field
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.person_fields import holds_persons
@@ -92,15 +91,13 @@ class VerifiedItems(Directive[VerifiedParams]):
         node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
         answered = set(node.schema.names)
-        fields = [renamed_field(f, names.candidate) if f.name == params.field else f for f in node.schema.fields]
         listing = replace(
             node,
-            schema=Schema(tuple(fields)),
             drop_keys=tuple(key for key in node.drop_keys if key in answered),
         )
         checking = belonging(node, names, params.correct_lean)
         if params.broad and (broad := _broad_prompt(site)) is not None:
-            listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(fields[0]),)))
+            listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(node.schema.fields[0]),)))
             if holds_persons(params.field, [node.prompt]):
                 condition = f"{field_expression(names.candidate)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
