@@ -26,7 +26,7 @@ from engine.plan.plan import Plan, Step
 
 @dataclass(frozen=True, slots=True)
 class ItemNames:
-    """The names of operators, steps and fields; `field` is the list that the candidates end up in.
+    """The names of operators, steps and fields; `field` is the list, and each candidate until then.
 
     A candidate bears the name of the list: under another one a small model lists other things (1.5B, thirty police
     records: `misconducts` recall .82, `misconducts_candidate` .50).
@@ -45,7 +45,6 @@ class ItemNames:
     rows: str
     items: str
     row: str
-    candidate: str
     quote: str
     holds: str
     sure: str
@@ -58,7 +57,7 @@ class ItemNames:
         parts = ("row", "found", "each", "again", "quoted", "asked", "held", "joined", "tidy")
         operators = [free_name(site.plan, f"{stem}_{part}") for part in parts]
         steps = [free_name(site.plan, f"{site.step}_{part}", operators) for part in ("listed", "documents", "items")]
-        fields = [free_field(site.plan, f"{stem}_row_id"), field]
+        fields = [free_field(site.plan, f"{stem}_row_id")]
         fields += [free_field(site.plan, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
         return cls(*[*operators, *steps, *fields, field])
 
@@ -90,7 +89,7 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
         name=names.ask,
         model=node.model,
         too_long=node.too_long,
-        prompt=Template(worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.candidate))),
+        prompt=Template(worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.field))),
         schema=Schema((Field(names.holds, Enum(YES_NO)),)),
         probabilities=FrozenMap({names.sure: names.holds} if by_odds else {}),
     )
@@ -110,16 +109,16 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
     """Replace a run: `listing` writes the candidates of a row, `checking` keeps those that hold, one a row.
 
     A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
-    `dropped` are fields that are dropped in the end, the candidates among them.
+    `dropped` are fields that are dropped in the end.
     """
     marking = AddUuid(name=names.mark, id_key=names.row)
-    forgetting = Map(name=names.forget, drop_keys=(names.candidate,))
-    dividing = Unnest(name=names.each, unnest_key=names.candidate)
+    forgetting = Map(name=names.forget, drop_keys=(names.field,))
+    dividing = Unnest(name=names.each, unnest_key=names.field)
     joining = Reduce(
         name=names.join,
         reduce_key=(names.row,),
         pass_through=True,
-        aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.candidate})}),
+        aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.field})}),
     )
     tidy = without_fields(names.tidy, [*dropped, names.row])
     step = step_of(site.plan, site.step)

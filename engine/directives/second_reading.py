@@ -88,7 +88,7 @@ class SecondReading(Directive[SecondReadingParams]):
             item_prompt=worded(
                 "second_quote",
                 prompt=node.prompt.text.rstrip(),
-                item=field_place(names.candidate),
+                item=field_place(names.field),
                 quote=names.quote,
             ),
             correct_lean=LEANS[0],
@@ -103,10 +103,8 @@ class SecondReading(Directive[SecondReadingParams]):
         """Return the prompts of both readings."""
         node, names = row_node(site), ItemNames.of(site, params.field)
         fields = fields_before(site)
-        item_fields = fields.with_names(
-            names.candidate, names.row, *(f for f in node.answered_fields if f != params.field)
-        )
-        shown = frozenset({params.source, names.candidate})
+        item_fields = fields.with_names(names.field, names.row, *(f for f in node.answered_fields if f != params.field))
+        shown = frozenset({params.source, names.field})
         return [
             ProposedPrompt(
                 name="list_prompt",

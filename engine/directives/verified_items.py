@@ -99,7 +99,7 @@ class VerifiedItems(Directive[VerifiedParams]):
         if params.broad and (broad := _broad_prompt(site)) is not None:
             listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(node.schema.fields[0]),)))
             if holds_persons(params.field, [node.prompt]):
-                condition = f"{field_expression(names.candidate)} | is_person"
+                condition = f"{field_expression(names.field)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
         later = [key for key in node.drop_keys if key not in answered]
         return item_by_item(site, names, listing, checking, later)
