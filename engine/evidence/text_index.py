@@ -208,10 +208,12 @@ class TextIndex:
         )
 
     def stretches(self, spans: Sequence[Span]) -> list[Stretch]:
-        """Translate spans of line numbers to offsets; spans without any line of this index are left out."""
-        stretches = []
-        for span in spans:
+        """Translate spans of line numbers to offsets: in order, those that meet or touch as one, none that is empty."""
+        stretches: list[Stretch] = []
+        for span in sorted(spans, key=lambda span: span.first):
             first, past = bisect_left(self._numbers, span.first), bisect_right(self._numbers, span.last)
-            if first < past:
+            if stretches and first < past and first <= stretches[-1].last + 1:
+                stretches[-1] = Stretch(stretches[-1].first, max(stretches[-1].last, past - 1))
+            elif first < past:
                 stretches.append(Stretch(first, past - 1))
         return stretches

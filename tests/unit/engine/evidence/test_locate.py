@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate, locate_verbatim
+from engine.evidence.text_index import Stretch
 from engine.rows import DocumentId, Span
 
 DOCUMENT = DocumentId("d" * 64)
@@ -103,6 +104,11 @@ def test_an_occurrence_in_the_lines_of_near_wins() -> None:
 
 def test_near_lines_outside_the_document_do_not_matter() -> None:
     assert found("Officer Maria Gomez", near=(Span(500, 600),)) == (1, 3, 3, "exact")
+
+
+def test_near_lines_that_meet_or_touch_are_one_stretch() -> None:
+    near = (Span(8, 9), Span(3, 3), Span(1, 2), Span(2, 3), Span(40, 41))
+    assert REPORT.stretches(near) == [Stretch(0, 2), Stretch(7, 8)]
 
 
 def test_a_small_number_is_evidence_only_where_it_is_unambiguous() -> None:
