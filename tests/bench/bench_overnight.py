@@ -23,7 +23,7 @@ from side_by_side import Settings
 from models.errors import ModelMissing
 from models.install import find_model
 
-PROMPT_TOKENS, MOST_REPLIES, REPLY_TOKENS, CELLS = (500, 1_000, 2_000, 4_000), 16, 300, 32_768
+PROMPT_TOKENS, MOST_REPLIES, REPLY_TOKENS, CELLS = (500, 1_000, 2_000, 4_000, 6_000), 16, 300, 32_768
 """The sizes at which the machine's rates are measured: about the prompts of this run, and as many replies at once as a
 context of so many cells holds with their prompts."""
 
