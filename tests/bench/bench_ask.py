@@ -3,9 +3,9 @@
     redwell bench ask                        # both models; REDWELL_BENCH_SETS=dev for another set
     redwell bench ask --model qwen2.5-coder-1.5b
 
-The sets `questions`, `second`, `third`, `fourth`, `fifth` and `sixth`, thirty each, were written with their gold by
-somebody who had not seen the code. Rules were changed after each but the last two was measured once; the twelve of
-`dev` were looked at while it was built. docs/ask.md says what each gave before and after.
+The sets `questions`, `second` and so on to `eighth`, thirty each, were written with their gold by somebody who had not
+seen the code. Rules were changed after each of the first four was measured once; the twelve of `dev` were looked at
+while it was built. docs/ask.md says what each gave before and after.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
 column of the gold (one of the names that the gold accepts, or its words among others), and no column besides these and
@@ -32,7 +32,7 @@ from engine.ask.proposal import Column, Proposal
 from engine.cli.local_models import open_model
 
 _HERE = Path(__file__).parent
-SETS = "questions second third fourth fifth sixth"
+SETS = "questions second third fourth fifth sixth seventh eighth"
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 _SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
 
@@ -121,7 +121,7 @@ async def measure(name: str, questions: Sequence[dict[str, Any]], *, show: bool 
 
 
 def questions(name: str) -> list[dict[str, Any]]:
-    """Read a set: `questions`, `second`, `third`, `fourth`, `fifth`, `sixth` or `dev`."""
+    """Read a set: one of SETS, or `dev`."""
     lines = (_HERE / f"ask_{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
