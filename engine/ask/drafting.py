@@ -35,6 +35,8 @@ _SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 _MOST_TOKENS: Final = 400
+_LINE_ENDS: Final = re.compile(r"(?<=[\w)])[ \t]*\n\s*(?:[-*•]\s*)?")
+"""Ends of lines that nothing else ends: a list of columns, one a line."""
 _SHOWN_REJECTED: Final = 5
 
 
@@ -133,7 +135,7 @@ def changes(before: Proposal, after: Proposal) -> list[str]:
 
 def _prompt(question: str, before: Proposal | None = None, note: str = "", rejected: Sequence[str] = ()) -> str:
     return prompt_template("ask/draft").render(
-        question=re.sub(r"\s+", " ", question).strip(),
+        question=re.sub(r"\s+", " ", _LINE_ENDS.sub(", ", question.strip())),
         before=_written(before) if before else "",
         note=note,
         rejected=list(rejected)[:_SHOWN_REJECTED],

@@ -25,12 +25,12 @@ from engine.ask.proposal import (
 
 _DOCUMENTS: Final = words(
     "document file report contract agreement lease letter warrant deposition invoice transcript scan form policy nda "
-    "mail email e-mail affidavit judgment judgement notice memo review article receipt page"
+    "mail email e-mail affidavit judgment judgement notice memo review article receipt page pdf scan archive"
 )
 """Nouns of which each document is one: a row per contract is a row per document."""
 _SOMETIMES_DOCUMENTS: Final = words(
     "record case complaint message note statement order decision opinion interview chart agreement game product permit "
-    "filing"
+    "filing study paper thesis petition application certificate"
 )
 """Nouns of which a document is one only where the question says so: `for each complaint`, `this record`."""
 _ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
@@ -96,23 +96,43 @@ _LISTED: Final = re.compile(r"(?P<name>\w[\w' -]*?)\s*\((?P<choices>[\w' -]+(?:\
 _YES_OR_NO: Final = re.compile(r"[\s,(]*\b(?:y/n|yes/no|yes or no)\)?$", re.IGNORECASE)
 _ALTERNATIVES: Final = re.compile(r"(?P<before>(?:[\w' -]+,\s*)*[\w' -]+?),?\s+or\s+(?P<last>[\w' -]+)", re.IGNORECASE)
 _MOST_CHOICE_WORDS: Final = 3
+_COLUMN_NAME: Final = re.compile(r"\b(?:number|nr|name|date) of\b|^date$|\bor not$")
+"""What no choice is called."""
 _OPENS: Final = re.compile(r"\b(?:are|did|does|had|has|how|if|is|was|were|what|when|where|whether|which|who)\b", re.I)
 _OPENS_CHOICE: Final = re.compile(rf"^(?:(?:{_OPENS.pattern}|it|it's|he|of|she|they)\s+)+", re.I)
 _ARTICLES: Final = re.compile(r"^(?:(?:the|a|an|its|their|his|her|any|each|every|all)\s+)+", re.IGNORECASE)
 _DANGLING: Final = re.compile(r"\s+(?:of|for|with|about|by|in|on|to|from) (?:it|them|this|that|these|those)$|\s+each$")
 _SEVERAL_PARTS: Final = re.compile(r"[,;:/+]|[.?!]\s+\S|\b(?:and|with|whether|if|including)\b", re.IGNORECASE)
+_FILE: Final = r"(?:document|file|image|pdf|scan|scanned file)"
 _ONE_EACH: Final = re.compile(
-    r"\b(?:each|every) (?:file|document|pdf|scan) (?:is|holds|has|contains) (?:one|an?|a single)\b"
-    r"|\bone per (?:file|document|pdf)\b"
-    r"|\b(?:one|an?) [\w ]{1,30} in each (?:file|document|pdf)\b",
+    rf"\b(?:each|every) {_FILE} (?:is|=|holds|has|contains|covers) (?:one|1|an?|a single)\b"
+    r"|\b(?:each|every) \w+ (?:is|=|holds|has|contains|covers) (?:one|1|a single)\b"
+    rf"|\b(?:one|1|an?) (?:[\w']+ ){{0,4}}(?:per|to an?|in each|in every|=) (?:one |1 )?{_FILE}\b"
+    rf"|\b(?:one|1|an?) (?:separate )?{_FILE} (?:each|for each|for every|per)\b"
+    r"|\beach (?:is|covers) (?:about )?one\b",
     re.IGNORECASE,
 )
+"""`Each PDF is one will`, `one will per file`, `a file for each will`, `each is about one horse`."""
+_SEVERAL_IN_EACH: Final = re.compile(
+    r"\b(?:several|(?<!how )many|multiple|(?:dozens|hundreds|lots|thousands) of) (?P<noun>(?!in\b)[a-z]+(?: [a-z]+)??) "
+    r"(?:in |to )?(?:each|every)\b",
+    re.IGNORECASE,
+)
+"""`The boxes hold dozens of letters each`."""
+_HELD_IN: Final = re.compile(
+    r"\b(?:from|in|inside|of|by|through|according to)\s+(?:\S+\s+){0,4}?(?:archives?|books?|bulletins?|exports?"
+    r"|filings?|ledgers?|lists?|logs?|minutes|registers?|reports?|rolls?|transcripts?|yearbooks?)\b"
+    r"|\b(?:dozens|hundreds|several|(?<!how )many|lots) in (?:each|every)\b",
+    re.IGNORECASE,
+)
+"""Documents that hold many things: `doping cases from the yearbooks`."""
 _ROW_IS: Final = (
     re.compile(
         r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) "
         r"(?P<noun>[a-z]+(?: (?:file|document|report|letter))?)\b",
         re.IGNORECASE,
     ),
+    re.compile(r"\b(?P<noun>entry|item|line|row) by (?P=noun)\b", re.IGNORECASE),
     # `For each violation cited: employer, penalty`
     re.compile(
         r"(?:^|[.:;!?]\s+)(?:at|for|from|in|of)?\s*(?:each|every) (?P<noun>\w+(?: \w+)??)"
@@ -131,16 +151,23 @@ _ROW_EVERYBODY: Final = re.compile(
 )
 _NO_THINGS: Final = words("one other time day case thing item line row entry single")
 _LEADS: Final = re.compile(
-    r"^(?:(?:please|kindly|hi|hello|can you|could you|would you|i want to know|i need|i would like|give me|show me|"
-    r"tell me|about|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
+    r"^(?:(?:please|kindly|pull|hi|hello|can you|could you|would you|i want to know|i need|i would like|give me|"
+    r"show me|tell me|about|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _NOUN_ENDS: Final = re.compile(
-    r"[;:,.?!()]|\s[-–—]\s|\s\d|\s(?:about|across|after|against|among|and|are|at|before|between|by|described|did|do|does"
-    r"|during|for|from|had|has|have|he|i|in|including|inside|is|listed|mentioned|named|near|of|on|or|over|she|since|that"
-    r"|they|through|to|under|until|w|was|we|were|when|where|which|who|whose|with|within|without|you)\b",
+    r"[;:,.?!()]|\s[-–—]\s|\s\d|\s(?:about|across|after|against|among|and|are|at|before|between|by|did|do|does"
+    r"|during|for|found|from|had|has|have|he|held|i|in|including|inside|is|made|near|of|on|or|out|over|paid|she|since"
+    r"|taken|that|the|they|through|to|under|until|w|was|we|were|when|where|which|who|whose|with|within|without|you"
+    r"|\w{2,}ed)\b",
     re.IGNORECASE,
 )
+_EVERY: Final = re.compile(
+    r"\W*(?:(?:please|pull|show|list|find|give|me|i|need|want|for)\s+){0,4}(?:each|every)\b", re.I
+)
+_WISHES: Final = re.compile(r"\s*(?:i|we)\s+(?:need|want|would)\b", re.IGNORECASE)
+_WHO_ANSWERED: Final = re.compile(r"who\b[^?.:]*\?+\s*(?P<noun>[a-z]{3,}),", re.IGNORECASE)
+"""`Who sits on which board? person, company`"""
 _NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
 _COLUMNS_BEGIN: Final = re.compile(r":\s+|\b(?:with|including|along with)\s+|,\s+(?:and\s+)?(?:their|its|the)\s+", re.I)
 
@@ -199,14 +226,23 @@ def _asked_rows(question: str) -> str:
     text = re.sub(r"\s+", " ", question).strip()
     if _ROW_EVERYBODY.match(text):
         return "person"
+    if answer := _WHO_ANSWERED.match(text):
+        return answer["noun"].lower()
+    if several := _SEVERAL_IN_EACH.search(text):
+        return singular(several["noun"].lower())
     asked = _LEADS.sub("", text)
     end = _NOUN_ENDS.search(asked)
     noun = asked[: end.start()].strip() if end else ""
-    stands_alone = end is not None and end.group().strip().lower() not in {",", ".", "?", "and", "or"}
-    if not stands_alone or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or singular(noun) == noun:
+    is_one = singular(noun) == noun and not _EVERY.match(text)
+    if not end or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or is_one:
+        return ""
+    mark, after = end.group().strip().lower(), asked[end.end() :]
+    begins_list = (mark == "." and after.count(",") > 1) or (mark == "," and _WISHES.match(after) is not None)
+    if mark in {",", ".", "?", "and", "or"} and not begins_list:
         return ""
     row = row_noun(noun, text)
-    return "" if not row or row.lower().split(" ")[-1] in _DOCUMENTS | _SOMETIMES_DOCUMENTS else row
+    documents = _DOCUMENTS if _HELD_IN.search(text) else _DOCUMENTS | _SOMETIMES_DOCUMENTS
+    return "" if row.lower().split(" ")[-1] in documents else row
 
 
 def _also_each(question: str, row: str, columns: Iterable[Column]) -> list[Column]:
@@ -228,7 +264,7 @@ def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     row = row_noun(proposal.row, question) if said is None else said
     if not row and said is None and before is None:
         row = _asked_rows(proposal.question)
-    columns = [_settled(column, question) for column in proposal.columns]
+    columns = [_settled(column, question) for written in proposal.columns for column in _apart(written)]
     columns = _joined(columns, proposal.question)
     if row and before is None:
         columns += _also_each(proposal.question, row, columns)
@@ -278,11 +314,12 @@ def _without_restating(proposal: Proposal) -> Proposal:
     row, columns = proposal.row, proposal.columns
     kept = list(columns)
     if not row:
-        kept = [c for c in columns if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
+        kept = [c for c in columns if not _ONE_EACH.search(c.name)]
+        kept = [c for c in kept if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
     elif not _SEVERAL_PARTS.search(proposal.question):
         kept = [c for c in columns if c.kind != "yes/no"]
     if row and kept and kept[0].name.lower() == row.lower():
-        kept = [c for c in kept if c.name.lower() != "name"]
+        kept = [c for c in kept if c.name.lower() not in ("name", "title")]
     return replace(proposal, columns=tuple(kept if row else kept or columns))
 
 
@@ -346,6 +383,12 @@ def _settled(column: Column, question: str) -> Column:
     return Column(_without(name, choices) or name, "one of", choices[:MOST_CHOICES])
 
 
+def _apart(column: Column) -> Iterable[Column]:
+    """Return the columns that a model wrote as choices of one: `report (date, number of noes, passed or failed)`."""
+    is_list = any(_COLUMN_NAME.search(choice.lower()) for choice in column.choices)
+    return [Column(name[:LONGEST_NAME], kind_of(name)) for name in column.choices] if is_list else [column]
+
+
 def _in_question(choices: Iterable[str], question: str) -> Iterator[str]:
     """Keep the choices that the question names; an invented one would hide what the documents say."""
     low = question.lower()
@@ -360,21 +403,23 @@ def _in_question(choices: Iterable[str], question: str) -> Iterator[str]:
 def _without(name: str, choices: Iterable[str]) -> str:
     """Take the choices out of a name that repeats them: `stop ended in a warning or arrest` is `stop ended`."""
     short = name
-    for choice in choices:
+    for choice in sorted(choices, key=len, reverse=True):
         short = re.sub(rf",?\s*\b(?:or|and)?\s*(?:an?\s+)?{re.escape(choice)}\b", "", short, flags=re.IGNORECASE)
     if short == name:
         return name
     short = re.sub(
         r"^(?:did|does|was|were|is|are|has|have)\s+(?:it\s+|the\s+)?|\s+(?:in|as|an?|the|it|or|,)+$", "", short
     )
-    return _clean(re.sub(r"\s+(?:in|as|a|an|the|,)$", "", short))
+    short = _clean(re.sub(r"\s+(?:in|as|a|an|the|,)$", "", short))
+    return short if re.search(r"\w", short) else name
 
 
 def _joined(columns: list[Column], question: str) -> list[Column]:
     """Make one column of those that are choices of one thing, and drop those that a column of choices has."""
     for group in alternatives(question):
         apart = [c for c in columns if c.kind in ("yes/no", "text") and _choice(c.name) in {g.lower() for g in group}]
-        if len(apart) < 2:
+        are_columns = any(" " in c.name for c in apart) and all(c.kind == "text" for c in apart)
+        if len(apart) < 2 or are_columns:
             continue
         place = columns.index(apart[0])
         rest = [c for c in columns if c not in apart]

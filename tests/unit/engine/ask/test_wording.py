@@ -27,8 +27,52 @@ def test_the_question_may_say_what_a_row_is() -> None:
     assert (deadline.row, deadline.columns[0]) == ("deadline", Column("deadline"))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wills. One will to a pdf: testator",
+        "I have 40 wills, a file each: testator",
+        "wills, 1 will = 1 scan. testator",
+        "Wills (every bundle holds one will): testator",
+        "Dog licences - each is about one dog: owner",
+    ],
+)
+def test_a_question_that_says_that_a_file_holds_one_gets_a_row_per_document(question: str) -> None:
+    assert settle(Proposal(question, "will", (Column("testator", "person"),))).row == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("The exports hold thousands of messages each. Sender, recipient", "message"),
+        ("Every expense claim of the minister, there are dozens in each report: amount", "expense claim"),
+        ("thefts found in the inventories. item, date, value", "theft"),
+        ("bridges inspected since 2010: condition", "bridge"),
+        ("Appeal cases from the court's yearbooks: judge", "Appeal case"),
+        ("School expulsions, I want the grade and the reason", "School expulsion"),
+        ("Who sat on the jury? juror, verdict", "juror"),
+        ("How many cats are in each shelter?", ""),
+        ("Appeal cases: judge, date", ""),
+    ],
+)
+def test_a_question_that_lists_many_of_a_document_gets_a_row_for_each(question: str, row: str) -> None:
+    assert settle(Proposal(question, "document", (Column("amount", "amount"),))).row == row
+
+
+def test_columns_written_as_choices_are_columns() -> None:
+    asked = "port calls: ship, number of crew, inspected or not"
+    listed = Column("call", "one of", ("ship", "number of crew", "inspected or not"))
+    assert [c.name for c in settle(Proposal(asked, "port call", (listed,))).columns[-3:]] == [
+        "ship", "number of crew", "inspected or not",
+    ]  # fmt: skip
+    asked = "Each claim: accepted / partly accepted / rejected"
+    choices = ("accepted", "partly accepted", "rejected")
+    column = Column("accepted / partly accepted / rejected", "one of", choices)
+    assert settle(Proposal(asked, "claim", (column,))).columns == (Column("claim"), column)
+
+
 def test_a_column_that_repeats_the_row_is_dropped() -> None:
-    columns = (Column("restaurant"), Column("name"), Column("address"))
+    columns = (Column("restaurant"), Column("name"), Column("title"), Column("address"))
     assert [c.name for c in settle(Proposal("Which failed, name and address", "restaurant", columns)).columns] == [
         "restaurant", "address",
     ]  # fmt: skip
