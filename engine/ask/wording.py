@@ -47,7 +47,8 @@ _HUMANS: Final = words(
 )
 """Nouns that a firm or a town is never called by, as it may be a donor, a vendor, a defendant."""
 _EVENTS: Final = words(
-    "payment call transaction purchase transfer donation meeting hearing visit prescription stop message"
+    "payment call transaction purchase transfer donation meeting hearing visit prescription stop message fine subsidy "
+    "grant penalty line entry"
 )
 """Nouns that have no name of their own: who, when and how much say which one it is."""
 _DATED_EVENTS: Final = re.compile(
@@ -65,6 +66,8 @@ _NO_PERSONS: Final = words(
     "tree trigger tumor vector water weather"
 )
 """Nouns that end as those of persons do."""
+_NAMING: Final = re.compile(r"(?:full )?name(?: or \w+)?|title|headline")
+"""Columns that say which one a row is, whatever it is."""
 _NAMED_PLACES: Final = words(
     "agency area building camp center city company county department district facility firm home hospital house jail "
     "office place plant prison road room school shop site station store street town village"
@@ -284,7 +287,8 @@ def with_identity(proposal: Proposal) -> Proposal:
     is_person = head in _PERSONS or (head.endswith(_PERSON_ENDINGS) and not is_event and head not in _NO_PERSONS)
     is_each = head in {singular(match["noun"].lower()) for match in _FOR_EACH.finditer(proposal.question)}
     is_named = any(
-        (name := column.name.lower()) in (*row.lower().split(), row.lower(), "name", "full name")
+        (name := column.name.lower()) in (*row.lower().split(), row.lower())
+        or _NAMING.fullmatch(name) is not None
         or head in name
         or (column.kind == "quotation" and not is_each)
         or ("name" in name and not words(name).isdisjoint(row.lower().split()))
@@ -292,7 +296,7 @@ def with_identity(proposal: Proposal) -> Proposal:
     )
     # A thing that takes two words ("phone record", "evidence log") is described by its columns, as an event is.
     happened = is_event and any(column.kind == "date" for column in columns)
-    is_described = " " in row and head not in _NAMED_PLACES or head in _EVENTS or happened
+    is_described = " " in row and head not in _NAMED_PLACES or head in _EVENTS | _DOCUMENTS or happened
     if is_person:
         is_described = any(column.kind == "person" for column in columns)
     elif len(columns) <= 1:
