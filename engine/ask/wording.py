@@ -52,7 +52,7 @@ _EVENTS: Final = words(
 )
 """Nouns that have no name of their own: who, when and how much say which one it is."""
 _DATED_EVENTS: Final = re.compile(
-    r"\w*(?:tion|sion|ment|ing|ure)|accident|arrest|attack|bite|crash|death|delay|escape|fall|fight|fire|incident|leak"
+    r"(?!apartment|equipment|garment|instrument|monument)\w*(?:tion|sion|ment|ing|ure)|accident|arrest|attack|bite|crash|death|delay|escape|fall|fight|fire|incident|leak"
     r"|outage|raid|recall|repair|rollover|search|spill|strike|theft|trip|use of force"
 )
 """Nouns of what happened: with a date and more, they need no name either."""
@@ -66,6 +66,8 @@ _NO_PERSONS: Final = words(
     "tree trigger tumor vector water weather"
 )
 """Nouns that end as those of persons do."""
+_WORD_FOR_WORD: Final = re.compile(r"word for word|verbatim|exact words|in (?:its|their) own words")
+"""How a column beside it is to be written."""
 _NAMING: Final = re.compile(r"(?:full )?name(?: or \w+)?|title|headline")
 """Columns that say which one a row is, whatever it is."""
 _NAMED_PLACES: Final = words(
@@ -110,7 +112,8 @@ _FILE: Final = r"(?:document|file|image|pdf|scan|scanned file)"
 _ONE_EACH: Final = re.compile(
     rf"\b(?:each|every) {_FILE} (?:is|=|holds|has|contains|covers) (?:one|1|an?|a single)\b"
     r"|\b(?:each|every) \w+ (?:is|=|holds|has|contains|covers) (?:one|1|a single)\b"
-    rf"|\b(?:one|1|an?) (?:[\w']+ ){{0,4}}(?:per|to an?|in each|in every|=) (?:one |1 )?{_FILE}\b"
+    rf"|\b(?:one|1|an?) (?:[\w']+ ){{0,4}}(?:per|to an?|in each|in every|=) (?:one |1 )?(?:{_FILE}|report|return)\b"
+    rf"|\b(?:one|1) \w+ (?:each|every) {_FILE}\b|\bits own {_FILE}\b"
     rf"|\b(?:one|1|an?) (?:separate )?{_FILE} (?:each|for each|for every|per)\b"
     r"|\beach (?:is|covers) (?:about )?one\b",
     re.IGNORECASE,
@@ -123,8 +126,9 @@ _SEVERAL_IN_EACH: Final = re.compile(
 )
 """`The boxes hold dozens of letters each`."""
 _HELD_IN: Final = re.compile(
-    r"\b(?:from|in|inside|of|by|through|according to)\s+(?:\S+\s+){0,4}?(?:archives?|books?|bulletins?|exports?"
-    r"|filings?|ledgers?|lists?|logs?|minutes|registers?|reports?|rolls?|transcripts?|yearbooks?)\b"
+    r"\b(?:from|in|inside|of|by|through|according to)\s+(?:\S+\s+){0,4}?(?:archives?|books?|bulletins?|chronicles?"
+    r"|clippings?|daybooks?|diar(?:y|ies)|exports?|filings?|ledgers?|lists?|logs?|minutes|registers?|reports?|rolls?"
+    r"|transcripts?|yearbooks?)\b"
     r"|\b(?:dozens|hundreds|several|(?<!how )many|lots) in (?:each|every)\b",
     re.IGNORECASE,
 )
@@ -142,6 +146,7 @@ _ROW_IS: Final = (
         r"(?:\s+(?:cited|described|found|listed|mentioned|named|reported))?\s*[,:;]",
         re.IGNORECASE,
     ),
+    re.compile(r"\bfor (?:each|every) (?P<noun>(?!one\b)\w+)(?=\s+(?:the|i|i'd|we)\b)", re.IGNORECASE),
 )
 _FOR_EACH: Final = re.compile(
     r"(?:\b(?:each|every)|(?:[,;:(]|^)\s*per)\s+(?P<noun>\w+)"
@@ -154,8 +159,10 @@ _ROW_EVERYBODY: Final = re.compile(
 )
 _NO_THINGS: Final = words("one other time day case thing item line row entry single")
 _LEADS: Final = re.compile(
-    r"^(?:(?:please|kindly|pull|hi|hello|can you|could you|would you|i want to know|i need|i would like|give me|"
-    r"show me|tell me|about|list|find|extract|which|what|all|every|each|any|the|of|a|an|names? of)\b[\s,:]*)+",
+    r"^(?:(?:please|pls|kindly|pull|make|collect|table of|list of|hi|hello|can you|could you|would you|"
+    r"i want to know|i want|i'd like|i need|i would like|give me|show me|tell me|about|"
+    r"list|find|extract|which|what|all|every|each|any|"
+    r"the|of|a|an|names? of)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _NOUN_ENDS: Final = re.compile(
@@ -168,7 +175,8 @@ _NOUN_ENDS: Final = re.compile(
 _EVERY: Final = re.compile(
     r"\W*(?:(?:please|pull|show|list|find|give|me|i|need|want|for)\s+){0,4}(?:each|every)\b", re.I
 )
-_WISHES: Final = re.compile(r"\s*(?:i|we)\s+(?:need|want|would)\b", re.IGNORECASE)
+_GOES_ON: Final = re.compile(r"\s*(?:(?:i|we)\s+(?:need|want|would)|\w+s (?:in|from))\b", re.IGNORECASE)
+"""`Suspensions, I need the grade`, `medals and titles in the diaries`."""
 _WHO_ANSWERED: Final = re.compile(r"who\b[^?.:]*\?+\s*(?P<noun>[a-z]{3,}),", re.IGNORECASE)
 """`Who sits on which board? person, company`"""
 _NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
@@ -240,12 +248,12 @@ def _asked_rows(question: str) -> str:
     if not end or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or is_one:
         return ""
     mark, after = end.group().strip().lower(), asked[end.end() :]
-    begins_list = (mark == "." and after.count(",") > 1) or (mark == "," and _WISHES.match(after) is not None)
+    begins_list = (mark == "." and after.count(",") > 1) or (mark in {",", "and"} and _GOES_ON.match(after) is not None)
     if mark in {",", ".", "?", "and", "or"} and not begins_list:
         return ""
     row = row_noun(noun, text)
-    documents = _DOCUMENTS if _HELD_IN.search(text) else _DOCUMENTS | _SOMETIMES_DOCUMENTS
-    return "" if row.lower().split(" ")[-1] in documents else row
+    no_rows = _DOCUMENTS | {"time"} | (frozenset() if _HELD_IN.search(text) else _SOMETIMES_DOCUMENTS)
+    return "" if row.lower().split(" ")[-1] in no_rows else row
 
 
 def _also_each(question: str, row: str, columns: Iterable[Column]) -> list[Column]:
@@ -322,6 +330,7 @@ def _without_restating(proposal: Proposal) -> Proposal:
         kept = [c for c in kept if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
     elif not _SEVERAL_PARTS.search(proposal.question):
         kept = [c for c in columns if c.kind != "yes/no"]
+    kept = [c for c in kept if not _WORD_FOR_WORD.fullmatch(c.name.lower())] or kept
     if row and kept and kept[0].name.lower() == row.lower():
         kept = [c for c in kept if c.name.lower() not in ("name", "title")]
     return replace(proposal, columns=tuple(kept if row else kept or columns))

@@ -35,6 +35,9 @@ def test_the_question_may_say_what_a_row_is() -> None:
         "wills, 1 will = 1 scan. testator",
         "Wills (every bundle holds one will): testator",
         "Dog licences - each is about one dog: owner",
+        "Wills, one dead person per report: testator",
+        "wills, 1 will each file. testator",
+        "Wills, each of them scanned as its own file: testator",
     ],
 )
 def test_a_question_that_says_that_a_file_holds_one_gets_a_row_per_document(question: str) -> None:
@@ -51,6 +54,10 @@ def test_a_question_that_says_that_a_file_holds_one_gets_a_row_per_document(ques
         ("Appeal cases from the court's yearbooks: judge", "Appeal case"),
         ("School expulsions, I want the grade and the reason", "School expulsion"),
         ("Who sat on the jury? juror, verdict", "juror"),
+        ("pls make a table of all the storms in the chronicles: year", "storm"),
+        ("Medals and titles in the war diaries: soldier", "Medal"),
+        ("The reports tell of dozens of thefts. For each theft I'd like the value", "theft"),
+        ("Every time the letters tell of a storm: where", ""),
         ("How many cats are in each shelter?", ""),
         ("Appeal cases: judge, date", ""),
     ],
@@ -76,6 +83,9 @@ def test_a_column_that_repeats_the_row_is_dropped() -> None:
     assert [c.name for c in settle(Proposal("Which failed, name and address", "restaurant", columns)).columns] == [
         "restaurant", "address",
     ]  # fmt: skip
+    columns = (Column("promise", "quotation"), Column("word for word", "quotation"), Column("date", "date"))
+    promises = settle(Proposal("Promises: the sentence, word for word, and the date", "promise", columns))
+    assert [c.name for c in promises.columns] == ["promise", "date"]
     present = settle(Proposal("Who was present?", "person", (Column("person", "person"), Column("present", "yes/no"))))
     assert [c.name for c in present.columns] == ["person"]
 
