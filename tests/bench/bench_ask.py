@@ -3,9 +3,9 @@
     redwell bench ask                        # both models; REDWELL_BENCH_SETS=dev for another set
     redwell bench ask --model qwen2.5-coder-1.5b
 
-The sets `questions`, `second` and so on to `twelfth`, thirty each, were written with their gold by somebody who had not
+The sets `questions`, `second` and so on to `fourteenth`, thirty each, were written with their gold by somebody who had not
 seen the code. Rules were changed after each of the first four was measured once, after the fifth to eighth together
-and after the ninth and tenth; the twelve of `dev` were looked at while it was built. docs/ask.md says what each gave
+after the ninth and tenth, and after the eleventh and twelfth; the twelve of `dev` were looked at while it was built. docs/ask.md says what each gave
 before and after.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
@@ -33,7 +33,7 @@ from engine.ask.proposal import Column, Proposal
 from engine.cli.local_models import open_model
 
 _HERE = Path(__file__).parent
-SETS = "questions second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+SETS = "questions second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 _SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
 
