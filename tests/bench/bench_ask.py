@@ -3,10 +3,10 @@
     redwell bench ask                        # both models; REDWELL_BENCH_SETS=dev for another set
     redwell bench ask --model qwen2.5-coder-1.5b
 
-The sets `questions`, `second` and so on to `fourteenth`, thirty each, were written with their gold by somebody who had not
-seen the code. Rules were changed after each of the first four was measured once, after the fifth to eighth together
-after the ninth and tenth, and after the eleventh and twelfth; the twelve of `dev` were looked at while it was built. docs/ask.md says what each gave
-before and after.
+The sets `questions`, `second` and so on to `fourteenth`, thirty each, were written with their gold by somebody who had
+not seen the code. Rules were changed after each of the first four was measured once, after the fifth to the eighth
+together, after the ninth and tenth, and after the eleventh and twelfth; the twelve of `dev` were looked at while it was
+built. docs/ask.md says what each gave before and after.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
 column of the gold (one of the names that the gold accepts, or its words among others), and no column besides these and
