@@ -35,8 +35,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 _MOST_TOKENS: Final = 400
-_LINE_ENDS: Final = re.compile(r"(?<=[\w)])[ \t]*\n\s*(?:[-*•]\s*)?")
-"""Ends of lines that nothing else ends: a list of columns, one a line."""
+_MOST_LISTED_WORDS: Final = 5
 _SHOWN_REJECTED: Final = 5
 
 
@@ -135,11 +134,19 @@ def changes(before: Proposal, after: Proposal) -> list[str]:
 
 def _prompt(question: str, before: Proposal | None = None, note: str = "", rejected: Sequence[str] = ()) -> str:
     return prompt_template("ask/draft").render(
-        question=re.sub(r"\s+", " ", _LINE_ENDS.sub(", ", question.strip())),
+        question=_on_one_line(question),
         before=_written(before) if before else "",
         note=note,
         rejected=list(rejected)[:_SHOWN_REJECTED],
     )
+
+
+def _on_one_line(question: str) -> str:
+    """Write a question on one line; columns that are listed below it, one a line, behind a colon."""
+    first, *others = [re.sub(r"^[-*•]\s*", "", line.strip()) for line in question.splitlines() if line.strip()] or [""]
+    if len(others) > 1 and all(len(line.split()) <= _MOST_LISTED_WORDS for line in others):
+        return f"{first.rstrip(' :,')}: {', '.join(line.rstrip(' ,;') for line in others)}"
+    return re.sub(r"\s+", " ", question).strip()
 
 
 def _written(proposal: Proposal) -> str:

@@ -38,6 +38,19 @@ def test_the_model_drafts_and_the_words_correct() -> None:
     assert backend.requests[0].segments[-1].text == f"Question: {asked}"
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("Wills, one per file:\n- testator\n- date,\n\n* heir", "Wills, one per file: testator, date, heir"),
+        ("Which officers were on\nduty, and when?", "Which officers were on duty, and when?"),
+    ],
+)
+def test_columns_listed_one_a_line_are_shown_behind_a_colon(typed: str, shown: str) -> None:
+    backend = model({"row": "will", "columns": ["testator: person"]})
+    asyncio.run(draft(typed, backend))
+    assert backend.requests[0].segments[-1].text == f"Question: {shown}"
+
+
 def test_without_a_usable_reply_the_words_alone_are_the_draft() -> None:
     def fail(request: Request) -> Any:
         raise OutOfTokens("the reply repeats itself after 320 tokens")
