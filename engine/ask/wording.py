@@ -330,7 +330,9 @@ def _without_restating(proposal: Proposal) -> Proposal:
         kept = [c for c in kept if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
     elif not _SEVERAL_PARTS.search(proposal.question):
         kept = [c for c in columns if c.kind != "yes/no"]
-    kept = [c for c in kept if not _WORD_FOR_WORD.fullmatch(c.name.lower())] or kept
+    others = [c for c in kept if not _WORD_FOR_WORD.fullmatch(c.name.lower())]
+    if any(c.kind == "quotation" or kind_of(c.name) == "quotation" for c in others):
+        kept = others
     if row and kept and kept[0].name.lower() == row.lower():
         kept = [c for c in kept if c.name.lower() not in ("name", "title")]
     return replace(proposal, columns=tuple(kept if row else kept or columns))

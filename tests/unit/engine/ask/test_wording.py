@@ -86,6 +86,9 @@ def test_a_column_that_repeats_the_row_is_dropped() -> None:
     columns = (Column("promise", "quotation"), Column("word for word", "quotation"), Column("date", "date"))
     promises = settle(Proposal("Promises: the sentence, word for word, and the date", "promise", columns))
     assert [c.name for c in promises.columns] == ["promise", "date"]
+    columns = (Column("scientist", "person"), Column("exact words", "quotation"), Column("date", "date"))
+    words = settle(Proposal("Scientists on vaccines: exact words, date", "scientist", columns))
+    assert [c.name for c in words.columns] == ["scientist", "exact words", "date"]
     present = settle(Proposal("Who was present?", "person", (Column("person", "person"), Column("present", "yes/no"))))
     assert [c.name for c in present.columns] == ["person"]
 
