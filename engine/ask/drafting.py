@@ -197,7 +197,7 @@ def _read(value: dict[str, Any], question: str, notes: tuple[str, ...]) -> Propo
 def _column(written: str) -> Column:
     name, _, kind = written.partition(": ")
     if kind.startswith("one of "):
-        choices = re.split(r",\s*(?:or\s+)?|\s+or\s+|/", kind.removeprefix("one of "))
+        choices = re.split(r",\s*(?:or\s+)?|\s+or\s+(?!not$)|/", kind.removeprefix("one of "))
         return Column(
             name.strip()[:LONGEST_NAME], "one of", tuple(choice.strip() for choice in choices if choice.strip())
         )

@@ -30,7 +30,7 @@ _DOCUMENTS: Final = words(
 """Nouns of which each document is one: a row per contract is a row per document."""
 _SOMETIMES_DOCUMENTS: Final = words(
     "record case complaint message note statement order decision opinion interview chart agreement game product permit "
-    "filing study paper thesis petition application certificate"
+    "filing study paper thesis petition application certificate will testament"
 )
 """Nouns of which a document is one only where the question says so: `for each complaint`, `this record`."""
 _ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
@@ -47,34 +47,19 @@ _HUMANS: Final = words(
 )
 """Nouns that a firm or a town is never called by, as it may be a donor, a vendor, a defendant."""
 _EVENTS: Final = words(
-    "payment call transaction purchase transfer donation meeting hearing visit prescription stop message fine subsidy "
-    "grant penalty line entry"
+    "apology bill call claim deadline donation entry expense fine gift goal grant hearing line loan meeting message "
+    "order payment penalty prescription purchase sale stop subsidy transaction transfer visit vote"
 )
 """Nouns that have no name of their own: who, when and how much say which one it is."""
-_DATED_EVENTS: Final = re.compile(
+_HAPPENINGS: Final = re.compile(
     r"(?!apartment|equipment|garment|instrument|monument)\w*(?:tion|sion|ment|ing|ure)|accident|arrest|attack|bite|crash|death|delay|escape|fall|fight|fire|incident|leak"
     r"|outage|raid|recall|repair|rollover|search|spill|strike|theft|trip|use of force"
 )
-"""Nouns of what happened: with a date and more, they need no name either."""
-_PERSON_ENDINGS: Final = ("er", "or", "ee", "ist", "ian", "man", "woman", "person")
-_NO_PERSONS: Final = words(
-    "answer banner barrier boiler border cancer center chapter cluster committee computer container copier corner "
-    "corridor counter cover decree degree detector disorder door elevator error factor fee fever filter finger "
-    "floor folder generator header heater indicator letter list locker matter meter monitor motor murder number offer "
-    "ladder order paper parameter pointer poster power printer reactor refrigerator register river router "
-    "scanner sector sensor server shelter shower sticker tender theater tower trailer transformer transistor "
-    "tree trigger tumor vector water weather"
-)
-"""Nouns that end as those of persons do."""
+"""Nouns of what happened: they need no name either."""
 _WORD_FOR_WORD: Final = re.compile(r"word for word|verbatim|exact words|in (?:its|their) own words")
 """How a column beside it is to be written."""
 _NAMING: Final = re.compile(r"(?:full )?name(?: or \w+)?|title|headline")
 """Columns that say which one a row is, whatever it is."""
-_NAMED_PLACES: Final = words(
-    "agency area building camp center city company county department district facility firm home hospital house jail "
-    "office place plant prison road room school shop site station store street town village"
-)
-"""The last words of things with a name of their own, although they take two words: `polling place`."""
 _IDENTIFIERS: Final = re.compile(
     r"\b(?:(?:serial|badge|plate|licen[sc]e|phone|telephone|account|case|item|invoice|id|file|docket|report|vin|policy|"
     r"passport|exhibit|tail|flight|registration|tax|room|permit|contract|warrant|clause|section|page) "
@@ -98,7 +83,7 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
 )
 _LISTED: Final = re.compile(r"(?P<name>\w[\w' -]*?)\s*\((?P<choices>[\w' -]+(?:\s*[,/]\s*(?:or\s+)?[\w' -]+){1,9})\)")
 """`classification (secret, confidential, unclassified)`."""
-_YES_OR_NO: Final = re.compile(r"[\s,(]*\b(?:y/n|yes/no|yes or no)\)?$", re.IGNORECASE)
+_YES_OR_NO: Final = re.compile(r"[\s,(]*\b(?:y/n|yes/no|yes or no|or not)\)?$", re.IGNORECASE)
 _ALTERNATIVES: Final = re.compile(r"(?P<before>(?:[\w' -]+,\s*)*[\w' -]+?),?\s+or\s+(?P<last>[\w' -]+)", re.IGNORECASE)
 _MOST_CHOICE_WORDS: Final = 3
 _COLUMN_NAME: Final = re.compile(r"\b(?:number|nr|name|date) of\b|^date$|\bor not$")
@@ -114,7 +99,7 @@ _ONE_EACH: Final = re.compile(
     r"|\b(?:each|every) \w+ (?:is|=|holds|has|contains|covers) (?:one|1|a single)\b"
     rf"|\b(?:one|1|an?) (?:[\w']+ ){{0,4}}(?:per|to an?|in each|in every|=) (?:one |1 )?(?:{_FILE}|report|return)\b"
     rf"|\b(?:one|1) \w+ (?:each|every) {_FILE}\b|\bits own {_FILE}\b"
-    rf"|\b(?:one|1|an?) (?:separate )?{_FILE} (?:each|for each|for every|per)\b"
+    rf"|\b(?:one|1|an?) (?:separate )?{_FILE} (?:each|for each|for every|per|(?:is|=|holds) (?:one|1))\b"
     r"|\beach (?:is|covers) (?:about )?one\b",
     re.IGNORECASE,
 )
@@ -135,8 +120,8 @@ _HELD_IN: Final = re.compile(
 """Documents that hold many things: `doping cases from the yearbooks`."""
 _ROW_IS: Final = (
     re.compile(
-        r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) "
-        r"(?P<noun>[a-z]+(?: (?:file|document|report|letter))?)\b",
+        r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?P<noun>[a-z]+(?: [a-z]+){0,2}?"
+        r"(?=\s*(?:[:;,.(]|$)|\s+(?:and|even|from|in|of|per|please|pls|plz|that|where|which|who|with)\b)|[a-z]+)\b",
         re.IGNORECASE,
     ),
     re.compile(r"\b(?P<noun>entry|item|line|row) by (?P=noun)\b", re.IGNORECASE),
@@ -154,10 +139,6 @@ _FOR_EACH: Final = re.compile(
     r"|who|with)\b)",
     re.IGNORECASE,
 )
-_ROW_EVERYBODY: Final = re.compile(
-    r"^\W*(?:\w+\s+){0,3}?(?:everybody|everyone|all (?:the )?(?:people|persons))\b", re.I
-)
-_NO_THINGS: Final = words("one other time day case thing item line row entry single")
 _LEADS: Final = re.compile(
     r"^(?:(?:please|pls|kindly|pull|make|collect|table of|list of|hi|hello|can you|could you|would you|"
     r"i want to know|i want|i'd like|i need|i would like|give me|show me|tell me|about|"
@@ -169,16 +150,20 @@ _NOUN_ENDS: Final = re.compile(
     r"[;:,.?!()]|\s[-–—]\s|\s\d|\s(?:about|across|after|against|among|and|are|at|before|between|by|did|do|does"
     r"|during|for|found|from|had|has|have|he|held|i|in|including|inside|is|made|near|of|on|or|out|over|paid|she|since"
     r"|taken|that|the|they|through|to|under|until|w|was|we|were|when|where|which|who|whose|with|within|without|you"
-    r"|\w{2,}ed)\b",
+    r"|\w{2,}ed|\w{3,}ing(?=\s*[,.;:(]|\s+(?:at|from|in|to)\b))\b",
     re.IGNORECASE,
 )
 _EVERY: Final = re.compile(
     r"\W*(?:(?:please|pull|show|list|find|give|me|i|need|want|for)\s+){0,4}(?:each|every)\b", re.I
 )
-_GOES_ON: Final = re.compile(r"\s*(?:(?:i|we)\s+(?:need|want|would)|\w+s (?:in|from))\b", re.IGNORECASE)
-"""`Suspensions, I need the grade`, `medals and titles in the diaries`."""
 _WHO_ANSWERED: Final = re.compile(r"who\b[^?.:]*\?+\s*(?P<noun>[a-z]{3,}),", re.IGNORECASE)
 """`Who sits on which board? person, company`"""
+_TABLE_OF: Final = re.compile(
+    r"\b(?:table|list|overview) of (?:all|each|every) (?:the )?(?P<noun>[a-z]+(?: [a-z]+)??)"
+    r"(?=\s*[:;,.(]|\s+(?:and|from|in|that|which|who|with)\b)",
+    re.IGNORECASE,
+)
+"""`I'd like a table of all fires with the date`."""
 _NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
 _COLUMNS_BEGIN: Final = re.compile(r":\s+|\b(?:with|including|along with)\s+|,\s+(?:and\s+)?(?:their|its|the)\s+", re.I)
 
@@ -229,18 +214,19 @@ def _said_row(question: str) -> str | None:
     return None
 
 
-def _asked_rows(question: str) -> str:
+def _asked_rows(question: str, columns: Iterable[Column] = ()) -> str:
     """Return what a question lists in its first words, "" where that is no plural or a document may be one of it.
 
-    `inspections from 2020 on: address, date` asks for a row per inspection, however the model reads it.
+    `inspections from 2020 on: address, date` asks for a row per inspection, however the model reads it, and so does
+    `inspections, the whole archive` where a column of the draft is an inspection.
     """
     text = re.sub(r"\s+", " ", question).strip()
-    if _ROW_EVERYBODY.match(text):
-        return "person"
     if answer := _WHO_ANSWERED.match(text):
         return answer["noun"].lower()
     if several := _SEVERAL_IN_EACH.search(text):
         return singular(several["noun"].lower())
+    if (table := _TABLE_OF.search(text)) and (listed := row_noun(table["noun"].lower(), text)):
+        return listed
     asked = _LEADS.sub("", text)
     end = _NOUN_ENDS.search(asked)
     noun = asked[: end.start()].strip() if end else ""
@@ -248,10 +234,11 @@ def _asked_rows(question: str) -> str:
     if not end or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or is_one:
         return ""
     mark, after = end.group().strip().lower(), asked[end.end() :]
-    begins_list = (mark == "." and after.count(",") > 1) or (mark in {",", "and"} and _GOES_ON.match(after) is not None)
-    if mark in {",", ".", "?", "and", "or"} and not begins_list:
-        return ""
+    begins_list = mark == "." and after.count(",") > 1
     row = row_noun(noun, text)
+    is_column = row.lower() in {column.name.lower() for column in columns}
+    if mark in {",", ".", "?", "and", "or"} and not begins_list and not is_column:
+        return ""
     no_rows = _DOCUMENTS | {"time"} | (frozenset() if _HELD_IN.search(text) else _SOMETIMES_DOCUMENTS)
     return "" if row.lower().split(" ")[-1] in no_rows else row
 
@@ -260,7 +247,7 @@ def _also_each(question: str, row: str, columns: Iterable[Column]) -> list[Colum
     """Return columns for what the question names as `each NOUN` or `, per NOUN` and neither row nor columns say."""
     said = {singular(word) for text in (row, *(c.name for c in columns)) for word in re.findall(r"\w+", text.lower())}
     nouns = dict.fromkeys(singular(match["noun"].lower()) for match in _FOR_EACH.finditer(question))
-    return [Column(noun) for noun in nouns if noun not in said | _DOCUMENTS | _SOMETIMES_DOCUMENTS | _NO_THINGS]
+    return [Column(noun) for noun in nouns if noun not in said | _DOCUMENTS | _SOMETIMES_DOCUMENTS]
 
 
 def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
@@ -274,7 +261,7 @@ def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     said = _said_row(question)
     row = row_noun(proposal.row, question) if said is None else said
     if not row and said is None and before is None:
-        row = _asked_rows(proposal.question)
+        row = _asked_rows(proposal.question, proposal.columns)
     columns = [_settled(column, question) for written in proposal.columns for column in _apart(written)]
     columns = _joined(columns, proposal.question)
     if row and before is None:
@@ -291,8 +278,6 @@ def with_identity(proposal: Proposal) -> Proposal:
     """Put a column first that names the row, where no column does."""
     row, columns = proposal.row, proposal.columns
     head = row.lower().split(" ")[-1] if row else ""
-    is_event = _DATED_EVENTS.fullmatch(head) is not None
-    is_person = head in _PERSONS or (head.endswith(_PERSON_ENDINGS) and not is_event and head not in _NO_PERSONS)
     is_each = head in {singular(match["noun"].lower()) for match in _FOR_EACH.finditer(proposal.question)}
     is_named = any(
         (name := column.name.lower()) in (*row.lower().split(), row.lower())
@@ -303,15 +288,14 @@ def with_identity(proposal: Proposal) -> Proposal:
         for column in columns
     )
     # A thing that takes two words ("phone record", "evidence log") is described by its columns, as an event is.
-    happened = is_event and any(column.kind == "date" for column in columns)
-    is_described = " " in row and head not in _NAMED_PLACES or head in _EVENTS | _DOCUMENTS or happened
-    if is_person:
+    is_described = " " in row or head in _EVENTS | _DOCUMENTS or _HAPPENINGS.fullmatch(head) is not None
+    if head in _PERSONS:
         is_described = any(column.kind == "person" for column in columns)
     elif len(columns) <= 1:
         is_described = False
     if not row or is_named or is_described:
         return proposal
-    first = Column(row[:LONGEST_NAME], "person" if is_person else "text")
+    first = Column(row[:LONGEST_NAME], "person" if head in _PERSONS else "text")
     return replace(proposal, columns=distinct((first, *columns)))
 
 
@@ -347,6 +331,8 @@ def alternatives(question: str) -> list[tuple[str, ...]]:
     """Find the choices that a question names: `sustained, not sustained or exonerated`."""
     groups = []
     for match in _ALTERNATIVES.finditer(question):
+        if match["last"].strip().lower() == "not":
+            continue
         choices = [" ".join(match["last"].split()[:3])]
         # Of the first choice, the words before it are the sentence: the longest says how many belong to it.
         for part in reversed(match["before"].split(",")):
@@ -395,11 +381,18 @@ def _settled(column: Column, question: str) -> Column:
         return Column(name, "text")
     if kind != "one of":
         return Column(name, kind)
-    return Column(_without(name, choices) or name, "one of", choices[:MOST_CHOICES])
+    return Column(name, "one of", choices[:MOST_CHOICES])
 
 
 def _apart(column: Column) -> Iterable[Column]:
-    """Return the columns that a model wrote as choices of one: `report (date, number of noes, passed or failed)`."""
+    """Return the columns that a model wrote as choices of one: `report (date, number of noes, passed or not)`.
+
+    The other way round, a name that is a list of choices, `granted / denied / deferred`, becomes a column of them.
+    """
+    choices = tuple(part.strip() for part in column.name.split(" / "))
+    if len(choices) > 1 and not column.choices:
+        name = "outcome" if any(choice.endswith("ed") for choice in choices) else "type"
+        return [Column(name, "one of", choices)]
     is_list = any(_COLUMN_NAME.search(choice.lower()) for choice in column.choices)
     return [Column(name[:LONGEST_NAME], kind_of(name)) for name in column.choices] if is_list else [column]
 
@@ -413,20 +406,6 @@ def _in_question(choices: Iterable[str], question: str) -> Iterator[str]:
         if words and all(word[: max(4, len(word) - 2)] in low for word in words) and choice.lower() not in kept:
             kept.add(choice.lower())
             yield choice
-
-
-def _without(name: str, choices: Iterable[str]) -> str:
-    """Take the choices out of a name that repeats them: `stop ended in a warning or arrest` is `stop ended`."""
-    short = name
-    for choice in sorted(choices, key=len, reverse=True):
-        short = re.sub(rf",?\s*\b(?:or|and)?\s*(?:an?\s+)?{re.escape(choice)}\b", "", short, flags=re.IGNORECASE)
-    if short == name:
-        return name
-    short = re.sub(
-        r"^(?:did|does|was|were|is|are|has|have)\s+(?:it\s+|the\s+)?|\s+(?:in|as|an?|the|it|or|,)+$", "", short
-    )
-    short = _clean(re.sub(r"\s+(?:in|as|a|an|the|,)$", "", short))
-    return short if re.search(r"\w", short) else name
 
 
 def _joined(columns: list[Column], question: str) -> list[Column]:

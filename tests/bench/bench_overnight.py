@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_overnight() -> None:
     case = _fresh_folder(chosen) / "case.redwell"
     pipeline = case.with_name("overnight.yaml")
     shutil.copy(HERE / "overnight.yaml", pipeline)
-    before = _rates(gguf, chosen.seconds)
+    floor = FloorRates(gguf, chosen.seconds)
+    floor.measure_each()
     took = overnight.run_through(
         overnight.Order(
             pipeline=pipeline,
@@ -51,28 +53,39 @@ def test_overnight() -> None:
             model=chosen.model,
             kills=int(os.environ.get("REDWELL_BENCH_KILLS", "2")),
             limit=chosen.seconds,
-        )
+        ),
+        floor.measure_next,
     )
     (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
-    after = _rates(gguf, chosen.seconds)
-    rates = {
-        length: {name: (before[length][name] + after[length][name]) / 2 for name in before[length]} for length in before
-    }
+    floor.measure_each()
     figures = {
-        **overnight.measure(took, case, corpus / "gold.json", rates),
-        "rates": {"before": before, "after": after},
+        **overnight.measure(took, case, corpus / "gold.json", overnight.mean_rates(floor.measured)),
+        "rates": floor.measured,
     }
     (chosen.out / "overnight.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(f"\n{chosen.model}, {pages} pages\n{overnight.report(figures)}")
     assert figures["ended"], "the run did not come to its end"
 
 
-def _rates(gguf: Path, seconds: float) -> dict[int, dict[str, float]]:
-    fitting = {length: min(MOST_REPLIES, CELLS // (length + REPLY_TOKENS)) for length in PROMPT_TOKENS}
-    return {
-        length: measure_rates(gguf, Shape(length, replies), seconds=seconds, own=True)
-        for length, replies in fitting.items()
-    }
+class FloorRates:
+    """The bare runtime's rates, measured one size after the other: before the run, within it and after it."""
+
+    def __init__(self, gguf: Path, seconds: float) -> None:
+        self._gguf, self._seconds = gguf, seconds
+        self._lengths = cycle(PROMPT_TOKENS)
+        self.measured: dict[int, list[dict[str, float]]] = {length: [] for length in PROMPT_TOKENS}
+
+    def measure_next(self) -> None:
+        """Measure at the next size."""
+        length = next(self._lengths)
+        replies = min(MOST_REPLIES, CELLS // (length + REPLY_TOKENS))
+        rates = measure_rates(self._gguf, Shape(length, replies), seconds=self._seconds, own=True)
+        self.measured[length].append(rates)
+
+    def measure_each(self) -> None:
+        """Measure once at every size."""
+        for _ in PROMPT_TOKENS:
+            self.measure_next()
 
 
 def _fresh_folder(chosen: Any) -> Any:

@@ -82,18 +82,16 @@ def reading_rate(runtime: LlamaRuntime, prompt_tokens: int) -> float:
     return max(rates)
 
 
-def writing_rate(
-    runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS, own: bool = False
-) -> float:
-    """Measure tokens written per second by so many replies together, behind one prompt of so many tokens.
-
-    `own`: each behind a prompt of its own, which takes so many times the cells.
-    """
-    prompts = [some_tokens(runtime, prompt_tokens, start=s) for s in range(sequences if own else 1)]
-    read(runtime, prompts)
-    prompt = prompts[0]
-    for sequence in range(len(prompts), sequences):
+def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS) -> float:
+    """Measure tokens written per second by so many replies together, behind one prompt of so many tokens."""
+    prompt = some_tokens(runtime, prompt_tokens)
+    read(runtime, [prompt])
+    for sequence in range(1, sequences):
         runtime.copy_prefix(0, sequence, len(prompt))
+    return _writing_rate(runtime, prompt, sequences, steps)
+
+
+def _writing_rate(runtime: LlamaRuntime, prompt: Sequence[int], sequences: int, steps: int) -> float:
     tokens = [(prompt[-1] + 17 * s) % 20_000 + 100 for s in range(sequences)]
     seconds = []
     for step in range(steps):
@@ -105,16 +103,35 @@ def writing_rate(
     return sequences / statistics.median(seconds)
 
 
+def own_rates(runtime: LlamaRuntime, prompt_tokens: int, sequences: int) -> tuple[float, float]:
+    """Measure tokens read and written per second, once, each reply behind a prompt of its own.
+
+    Some prompts are read; for the other replies their state is copied, which takes cells of its own.
+    """
+    count = min(sequences, max(1, round(LEAST_READ / prompt_tokens)))
+    prompts = [some_tokens(runtime, prompt_tokens, start=n) for n in range(count)]
+    began = time.perf_counter()
+    read(runtime, prompts)
+    seconds = time.perf_counter() - began
+    state = runtime.sequence_state(0)
+    for sequence in range(count, sequences):
+        if not runtime.restore_sequence(sequence, state):
+            raise RuntimeError(f"llama.cpp did not take the state of a sequence of {prompt_tokens} tokens")
+    return count * prompt_tokens / seconds, _writing_rate(runtime, prompts[0], sequences, STEPS)
+
+
 def rates(path: Path, prompt_tokens: int, sequences: int, *, own: bool = False) -> dict[str, float]:
-    """Measure both rates at one size; `own` as in writing_rate."""
+    """Measure both rates at one size; `own` as in own_rates."""
     runtime = open_runtime(path, cells=max(8192, sequences * (prompt_tokens + 2 * STEPS) if own else 0))
     try:
         read(runtime, [some_tokens(runtime, 64)])  # what is slow once is not counted
         forget(runtime, [0])
-        return {
-            "prompt_per_second": reading_rate(runtime, prompt_tokens),
-            "sampled_per_second": writing_rate(runtime, prompt_tokens, sequences, own=own),
-        }
+        if own:
+            reading, writing = own_rates(runtime, prompt_tokens, sequences)
+        else:
+            reading = reading_rate(runtime, prompt_tokens)
+            writing = writing_rate(runtime, prompt_tokens, sequences)
+        return {"prompt_per_second": reading, "sampled_per_second": writing}
     finally:
         runtime.close()
 

@@ -12,7 +12,8 @@ from processes import ask
 def measure_rates(gguf: Path, shape: Shape, *, seconds: float, own: bool = False) -> dict[str, float]:
     """Measure tokens read and written per second at the size of a job; raises Failed.
 
-    Replies share one prompt, as those of a job do that asks much about few texts; `own`: each has its own.
+    Replies share one prompt, as those of a job do that asks much about few texts, and reading is the faster of two
+    runs; `own`: each reply has its own, and both rates are measured once, for who measures often.
     """
     command = [sys.executable, HERE / "kernel.py", gguf, "rates", str(shape.prompt_tokens), str(shape.sequences)]
     command += ["own"] if own else []

@@ -1,6 +1,8 @@
 """Run a corpus (corpus.py) to its end as a user would, killing the run on the way, and say what it took.
 
 `redwell run` is a process of its own; its events are stamped as they come. Nothing of the case is there before.
+A machine that others use, too, is faster in one minute than in the next. So the run is stopped again and again while
+it answers, and the bare runtime's rates are measured in that time, which counts for nothing else.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -40,6 +43,9 @@ from engine.executor.run_state import RunState
 from storage.case import Case
 
 MEMORY_SECONDS = 1.0
+ANSWERING_BETWEEN = 100.0
+"""Seconds of answering between two times at which the run is stopped for a measurement."""
+
 SHARES_OF_TIME = (0.1, 0.5, 0.9)
 """Of the whole time: when the estimate of the time left is compared with what was left."""
 
@@ -80,50 +86,119 @@ class Took:
         return any(isinstance(event, RunFinished) for _, event in self.parts[-1])
 
 
-def run_through(order: Order) -> Took:
-    """Run to the end or to the limit. Each kill comes when an equal share more of the files has been answered."""
-    took, began = Took(), time.monotonic()
+class Watch:
+    """A clock that shows seconds since it was made, without those in which it was stopped. For several threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._shown: tuple[float, float | None] = clock(), None  # when it would have begun without stops; stopped when
+
+    def now(self) -> float:
+        """Return the seconds so far; while it is stopped, those until then."""
+        began, stopped = self._shown
+        return (self._clock() if stopped is None else stopped) - began
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stand still."""
+        began, since = self._shown[0], self._clock()
+        self._shown = began, since
+        try:
+            yield
+        finally:
+            self._shown = began + self._clock() - since, None
+
+
+def run_through(order: Order, measure_beside: Callable[[], None]) -> Took:
+    """Run to the end or to the limit. Each kill comes when an equal share more of the files has been answered.
+
+    `measure_beside` is called every so often, by another thread, while the run stands still. What it raises is raised.
+    """
+    took, watch = Took(), Watch()
     for number in range(order.kills + 1):
         share = (number + 1) / (order.kills + 1)
-        took.parts.append(_run_part(order, took, began, share if share < 1 else None))
-        if took.ended or time.monotonic() - began > order.limit:
+        took.parts.append(_run_part(order, took, watch, share if share < 1 else None, measure_beside))
+        if took.ended or watch.now() > order.limit:
             break
-    took.seconds = time.monotonic() - began
+    took.seconds = watch.now()
     return took
 
 
-def _run_part(order: Order, took: Took, began: float, share: float | None) -> list[Stamped]:
+def _run_part(
+    order: Order, took: Took, clock: Watch, share: float | None, measure_beside: Callable[[], None]
+) -> list[Stamped]:
     command = [*REDWELL, "run", order.pipeline, "--case", order.case, "--json-events"]
     command += ["--input", f"records={order.corpus / 'records'}", "--model", order.model]
     child = subprocess.Popen(
         [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
-    stop = threading.Event()
-    watch = threading.Thread(target=_watch_memory, args=(child.pid, took.peaks, stop), daemon=True)
-    watch.start()
+    stop, answering = threading.Event(), threading.Event()
     stamped: list[Stamped] = []
-    try:
-        files = 0
-        assert child.stdout is not None
-        for line in child.stdout:
-            now = time.monotonic() - began
+    with ThreadPoolExecutor(2) as threads:
+        watched = threads.submit(_watch_memory, child.pid, took.peaks, stop)
+        measured = threads.submit(_measure_now_and_then, child.pid, clock, measure_beside, answering, stop)
+        try:
+            stamped = _stamp_events(order, child, clock, share, answering)
+        except BaseException:
+            child.kill()
+            raise
+        finally:
+            child.wait()
+            stop.set()
+            answering.set()
+    watched.result()
+    measured.result()
+    return stamped
+
+
+def _stamp_events(
+    order: Order, child: subprocess.Popen[str], clock: Watch, share: float | None, answering: threading.Event
+) -> list[Stamped]:
+    """Take the events as they come, until the run ends or its kill or the limit is due."""
+    stamped: list[Stamped] = []
+    files = 0
+    assert child.stdout is not None
+    with child.stdout as lines:
+        for line in lines:
+            now = clock.now()
             event = event_from_json(line)
             stamped.append((now, event))
+            if isinstance(event, ChainProgress):
+                answering.set()
             if isinstance(event, FilesFound):
                 files = event.total
             is_due = share is not None and isinstance(event, OperatorProgress) and event.done >= share * files > 0
             if is_due or now > order.limit:
                 os.kill(child.pid, signal.SIGKILL)
                 break
-    finally:
-        if child.poll() is None and sys.exc_info()[0] is not None:
-            child.kill()
-        child.wait()
-        if child.stdout is not None:
-            child.stdout.close()
-        stop.set()
-        watch.join()
     return stamped
+
+
+def _measure_now_and_then(
+    pid: int, clock: Watch, measure_beside: Callable[[], None], answering: threading.Event, stop: threading.Event
+) -> None:
+    answering.wait()
+    while not stop.wait(ANSWERING_BETWEEN):
+        with clock.stopped(), _standing_still(pid):
+            measure_beside()
+
+
+@contextlib.contextmanager
+def _standing_still(pid: int) -> Iterator[None]:
+    """Stop a process and its children, and let them go on."""
+    stopped: list[psutil.Process] = []
+    try:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            run = psutil.Process(pid)
+            for process in (run, *run.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.suspend()
+                    stopped.append(process)
+        yield
+    finally:
+        for process in stopped:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
 
 def _watch_memory(pid: int, peaks: Counter[str], stop: threading.Event) -> None:
@@ -217,6 +292,14 @@ def size_of(path: Path) -> int:
 
 Rates = Mapping[int, Mapping[str, float]]
 """Tokens read and written a second by the bare runtime, by the tokens of a prompt."""
+
+
+def mean_rates(measured: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[int, dict[str, float]]:
+    """Return the rates of several measurements taken together: by the mean of the seconds that a token takes."""
+    return {
+        length: {name: 1 / fmean(1 / rates[name] for rates in several) for name in several[0]}
+        for length, several in measured.items()
+    }
 
 
 def floor_seconds(took: Took, rates: Rates) -> float:

@@ -1,9 +1,9 @@
-"""The floor of a long run: each call at the rates of prompts of its own length."""
+"""The floor of a long run: each call at the rates of prompts of its own length, measured while the run stands still."""
 
 from __future__ import annotations
 
 import pytest
-from overnight import Took, floor_seconds
+from overnight import Took, Watch, floor_seconds, mean_rates
 
 from engine.executor.events import ModelCall
 
@@ -33,6 +33,24 @@ def test_calls_add_up_and_replies_of_the_case_cost_nothing() -> None:
 
 def test_what_the_form_forces_is_read_and_not_written() -> None:
     assert floor_seconds(_took([(1_000, 0, 50, False)], forced=200), RATES) == pytest.approx(12 + 1)
+
+
+def test_rates_of_several_measurements_add_their_seconds_up() -> None:
+    """A token that takes 10 ms in one minute and 30 in the next takes 20 of a run through both."""
+    slow, fast = ({"prompt_per_second": rate, "sampled_per_second": rate / 2} for rate in (100 / 3, 100.0))
+    together = mean_rates({500: [slow, fast]})[500]
+    assert together == pytest.approx({"prompt_per_second": 50.0, "sampled_per_second": 25.0})
+
+
+def test_a_stopped_watch_stands_still_and_goes_on() -> None:
+    shown = 10.0
+    watch = Watch(lambda: shown)
+    shown = 14.0
+    with watch.stopped():
+        shown = 20.0
+        assert watch.now() == 4.0
+    shown = 21.0
+    assert watch.now() == 5.0
 
 
 def _took(calls: list[tuple[int, int, int, bool]], forced: int = 0) -> Took:
