@@ -1,0 +1,115 @@
+"""The plain question over a corpus by one process and by Ray workers of this machine: `redwell bench cluster`.
+
+    redwell bench cluster --out FOLDER --model qwen2.5-coder-0.5b
+
+The corpus of REDWELL_BENCH_PAGES (100) pages is made in FOLDER if it is not there, and its files are read once, before
+what is measured. Then each of WAYS answers the question from nothing; one of them loses a worker, killed when half of
+the files have been answered. All use the same cores, so what workers can reach is the time of one process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from corpus import make_corpus
+from jobs import HERE
+from processes import REDWELL, PeakMemory
+from side_by_side import Settings
+
+from engine.evaluation import Gold, predicted_pairs
+from engine.executor.events import ChainProgress, FilesFound, ModelCall, OperatorProgress, RowFailed, event_from_json
+from models.errors import ModelMissing
+from models.install import find_model
+from storage.case import Case
+
+WAYS = (("", False), ("local:2", False), ("local:4", False), ("local:2", True))
+"""Each way to run: the cluster, none for one process, and whether a worker is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a run took from its first row on: seconds, calls, peak bytes of all processes, rows that failed."""
+
+    seconds: float
+    calls: int
+    peak_bytes: int
+    failed: int
+    pairs: frozenset[tuple[str, str]]
+
+
+def test_cluster() -> None:
+    """Print what each way took, and compare the officers that it found with those of one process."""
+    pytest.importorskip("ray", reason="a cluster needs Ray: pip install 'redwell[ray]'")
+    chosen = Settings.from_environment()
+    try:
+        find_model(chosen.model)
+    except ModelMissing as error:
+        pytest.skip(str(error))
+    corpus = chosen.out / f"corpus-{os.environ.get('REDWELL_BENCH_PAGES', '100')}"
+    if not corpus.exists():
+        make_corpus(corpus, int(corpus.name.partition("-")[2]))
+    read = chosen.out / "read.redwell"
+    if not read.exists():
+        subprocess.run([*REDWELL, "ingest", corpus / "records", "--case", read], check=True, capture_output=True)
+    print(f"\n{chosen.model}, {corpus.name}")
+    print("| workers | seconds | of one process | calls | failed rows | peak memory | pairs |")
+    print("|---|---|---|---|---|---|---|")
+    first: Answered | None = None
+    for cluster, is_killed in WAYS:
+        took = _answer(chosen, corpus, read, cluster, is_killed=is_killed)
+        first = first or took
+        name = (cluster or "one process") + (", one killed" if is_killed else "")
+        print(
+            f"| {name} | {took.seconds:.0f} | {first.seconds / took.seconds:.2f} | {took.calls} | {took.failed} "
+            f"| {took.peak_bytes / 1e9:.1f} GB | {len(took.pairs)}, {len(took.pairs & first.pairs)} the same |",
+            flush=True,
+        )
+        assert took.failed == 0
+
+
+def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_killed: bool) -> Answered:
+    folder = chosen.out / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    case = Path(shutil.copy(read, folder / "case.redwell"))
+    command = [*REDWELL, "run", HERE / "overnight.yaml", "--case", case, "--json-events", "--model", chosen.model]
+    command += ["--input", f"records={corpus / 'records'}", *(["--cluster", cluster] if cluster else [])]
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+    began, files, calls, failed = 0.0, 0, 0, 0
+    with PeakMemory((child.pid,)).watching() as memory:
+        assert child.stdout is not None
+        for line in child.stdout:
+            event = event_from_json(line)
+            if isinstance(event, ChainProgress):
+                began = began or time.monotonic()
+            elif isinstance(event, FilesFound):
+                files = event.total
+            elif isinstance(event, ModelCall):
+                calls += not event.from_cache
+            elif isinstance(event, RowFailed):
+                failed += 1
+            elif isinstance(event, OperatorProgress) and is_killed and event.done >= files / 2 > 0:
+                is_killed = False
+                _kill_worker(child.pid)
+        assert child.wait() == 0
+    seconds = time.monotonic() - began
+    assert not is_killed, "no worker was killed"
+    with Case(case) as opened:
+        run = opened.runs.latest()
+        assert run is not None
+        pairs = frozenset(predicted_pairs(opened, run.id, Gold.read(corpus / "gold.json")))
+    return Answered(seconds, calls, memory.total, failed, pairs)
+
+
+def _kill_worker(pid: int) -> None:
+    """Kill the worker that used the processor most."""
+    workers = [p for p in psutil.Process(pid).children(recursive=True) if "ray::" in " ".join(p.cmdline())]
+    os.kill(max(workers, key=lambda p: p.cpu_times().user).pid, signal.SIGKILL)
