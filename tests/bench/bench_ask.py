@@ -3,10 +3,10 @@
     redwell bench ask                        # both models; REDWELL_BENCH_SETS=dev for another set
     redwell bench ask --model qwen2.5-coder-1.5b
 
-The sets `questions`, `second` and so on to `fourteenth`, thirty each, were written with their gold by somebody who had
+The sets `questions`, `second` and so on to `sixteenth`, thirty each, were written with their gold by somebody who had
 not seen the code. Rules were changed after each of the first four was measured once, after the fifth to the eighth
-together, after the ninth and tenth, and after the eleventh and twelfth; the twelve of `dev` were looked at while it was
-built. docs/ask.md says what each gave before and after.
+together, after the ninth and tenth, after the eleventh and twelfth, and after the next two; the twelve of `dev` were
+looked at while it was built. docs/ask.md says what each gave before and after.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
 column of the gold (one of the names that the gold accepts, or its words among others), and no column besides these and
@@ -33,7 +33,10 @@ from engine.ask.proposal import Column, Proposal
 from engine.cli.local_models import open_model
 
 _HERE = Path(__file__).parent
-SETS = "questions second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
+SETS = (
+    "questions second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth"
+)
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 _SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
 
