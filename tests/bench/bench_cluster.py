@@ -33,6 +33,9 @@ from storage.case import Case
 WAYS = (("", False), ("local:2", False), ("local:4", False), ("local:2", True))
 """Each way to run: the cluster, none for one process, and whether a worker is killed."""
 
+FILES_FAILED = 1
+"""What the command returns where all is done but some files could not be read, as in this corpus."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -58,7 +61,8 @@ def test_cluster() -> None:
         make_corpus(corpus, int(corpus.name.partition("-")[2]))
     read = chosen.out / "read.redwell"
     if not read.exists():
-        subprocess.run([*REDWELL, "ingest", corpus / "records", "--case", read], check=True, capture_output=True)
+        command = [*REDWELL, "ingest", corpus / "records", "--case", read]
+        assert subprocess.run(command, check=False, capture_output=True).returncode == FILES_FAILED
     print(f"\n{chosen.model}, {corpus.name}")
     print("| workers | seconds | of one process | calls | failed rows | peak memory | pairs |")
     print("|---|---|---|---|---|---|---|")
@@ -99,7 +103,7 @@ def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_kill
             elif isinstance(event, OperatorProgress) and is_killed and event.done >= files / 2 > 0:
                 is_killed = False
                 _kill_worker(child.pid)
-        assert child.wait() == 0
+        assert child.wait() == FILES_FAILED
     seconds = time.monotonic() - began
     assert not is_killed, "no worker was killed"
     with Case(case) as opened:
