@@ -15,7 +15,7 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,8 @@ class RayCluster:
         # By the client protocol the driver runs on the cluster, and gets no paths of this machine.
         job = {} if self._address.is_client else {"job_config": _job_config(self._ray)}
         self._ray.init(where, log_to_driver=False, logging_level=logging.ERROR, **job, **options)
+        # It prints the death of a worker whatever it was told, to where the events of a run may go. The run warns, too.
+        self._ray._private.worker.print_to_stdstream = _print_nothing
 
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
@@ -292,6 +294,10 @@ class RayWorker:
     async def close(self) -> None:
         """End the actor."""
         await self.cluster.end(self.actor)
+
+
+def _print_nothing(data: Mapping[str, Any], ignore_prefix: bool) -> None:
+    """Take the place of what Ray prints by."""
 
 
 @contextlib.contextmanager

@@ -93,7 +93,7 @@ def run_undisturbed(folder: Path) -> str:
     return bench.csv(asyncio.run(bench.run(pipeline(rows_file(folder), OPERATION))))
 
 
-def test_200_rows_with_workers_killed_all_the_time(cluster, tmp_path) -> None:
+def test_200_rows_with_workers_killed_all_the_time(cluster, tmp_path, capfd) -> None:
     backend = cluster.open(write_spec(tmp_path, delay_seconds=0.05), FEW)
     bench = Bench(tmp_path, backend=backend)
     killed: list[int] = []
@@ -120,6 +120,7 @@ def test_200_rows_with_workers_killed_all_the_time(cluster, tmp_path) -> None:
     # Only what a worker answered in the instant of its death, so that nobody heard it, is there twice.
     assert sum(answered.values()) - ROWS <= len(killed) * FEW.in_flight
     assert len({pid for pid, _ in calls(tmp_path, "answered")}) > 2
+    assert capfd.readouterr().out == "", "events of a run, one a line, may be what is printed"
 
 
 async def test_a_deadly_request_fails_and_the_others_do_not(cluster, tmp_path) -> None:
