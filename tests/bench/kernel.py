@@ -82,19 +82,19 @@ def reading_rate(runtime: LlamaRuntime, prompt_tokens: int) -> float:
     return max(rates)
 
 
-def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int, *, steps: int = STEPS) -> float:
+def writing_rate(runtime: LlamaRuntime, prompt_tokens: int, sequences: int) -> float:
     """Measure tokens written per second by so many replies together, behind one prompt of so many tokens."""
     prompt = some_tokens(runtime, prompt_tokens)
     read(runtime, [prompt])
     for sequence in range(1, sequences):
         runtime.copy_prefix(0, sequence, len(prompt))
-    return _writing_rate(runtime, prompt, sequences, steps)
+    return _writing_rate(runtime, prompt, sequences)
 
 
-def _writing_rate(runtime: LlamaRuntime, prompt: Sequence[int], sequences: int, steps: int) -> float:
+def _writing_rate(runtime: LlamaRuntime, prompt: Sequence[int], sequences: int) -> float:
     tokens = [(prompt[-1] + 17 * s) % 20_000 + 100 for s in range(sequences)]
     seconds = []
-    for step in range(steps):
+    for step in range(STEPS):
         began = time.perf_counter()
         logits = runtime.evaluate_tokens([(tokens[s], len(prompt) + step, s, True) for s in range(sequences)])
         tokens = [int(row.argmax()) for row in logits]
@@ -117,7 +117,7 @@ def own_rates(runtime: LlamaRuntime, prompt_tokens: int, sequences: int) -> tupl
     for sequence in range(count, sequences):
         if not runtime.restore_sequence(sequence, state):
             raise RuntimeError(f"llama.cpp did not take the state of a sequence of {prompt_tokens} tokens")
-    return count * prompt_tokens / seconds, _writing_rate(runtime, prompts[0], sequences, STEPS)
+    return count * prompt_tokens / seconds, _writing_rate(runtime, prompts[0], sequences)
 
 
 def rates(path: Path, prompt_tokens: int, sequences: int, *, own: bool = False) -> dict[str, float]:
