@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, overload
 
+import shiboken6
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from engine.worker.contract import Query
@@ -254,12 +255,13 @@ class WorkerClient(QObject):
     def _take(self, line: dict[str, Any]) -> None:
         question = self._questions.pop(line.get("id", ""), None)
         if line["event"] == "Answered":
-            if question is not None:
+            if question is not None and not _is_gone(question.then):
                 question.then(question.decode(line["result"]))
             return
         match event := read_event(line):
             case CommandFailed() if question is not None:
-                question.failed(event.message, event.advice)
+                failed = self.problem.emit if _is_gone(question.failed) else question.failed
+                failed(event.message, event.advice)
             case WorkerReady():
                 self._losses = 0
                 self.commands = event.commands
@@ -287,6 +289,12 @@ class WorkerClient(QObject):
         """Say of changes that are on their way that they may be lost: they are not made twice."""
         for id in [id for id, question in self._questions.items() if question.is_edit]:
             self._questions.pop(id).failed("The change may not have been kept: the worker ended.", "Make it again.")
+
+
+def _is_gone(receiver: Callable[..., object]) -> bool:
+    """Tell whether a method belongs to a dialog or another object of Qt that was deleted."""
+    owner = getattr(receiver, "__self__", None)
+    return isinstance(owner, QObject) and not shiboken6.isValid(owner)
 
 
 def _as_it_is(answer: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from engine.ask.examples import Example, Examples, all_examples
 from engine.ask.proposal import LONGEST_NAME, MOST_COLUMNS, Column, Proposal, as_kind, checked
 from engine.ask.wording import draft_from_words, settle
 from engine.errors import UsageError
@@ -17,23 +18,23 @@ from models.errors import ModelError, OutOfTokens
 from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, canonical_json
 
 _SAFE: Final = r'[^":\\\n]'
+
+
+def _other_than(letters: str) -> str:
+    return rf'[^":\\\n{letters}]'
+
+
 _COLUMN: Final = (
     rf"^[^\s\":\\]{_SAFE}{{0,40}}: (text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}})$"
 )
-_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "row": {"type": "string", "pattern": rf"^[^\s\":\\]{_SAFE}{{0,40}}$"},
-        "columns": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MOST_COLUMNS - 1,
-            "items": {"type": "string", "pattern": _COLUMN},
-        },
-    },
-    "required": ["row", "columns"],
-    "additionalProperties": False,
-}
+_ANY_ROW: Final = {"type": "string", "pattern": rf"^[^\s\":\\]{_SAFE}{{0,40}}$"}
+_DOCUMENT: Final = {"enum": ["document"]}
+_NO_DOCU: Final = rf"[dD](?:{_other_than('oO')}|[oO](?:{_other_than('cC')}|[cC]{_other_than('uU')}))"
+_NO_DOCUMENT: Final = {"type": "string", "pattern": rf"^(?:[^\s\":\\dD]|{_NO_DOCU}){_SAFE}{{0,38}}$"}
+"""Whatever does not begin with `docu`."""
+_CLEARLY: Final = 0.4
+"""From which weight on the words of a question decide whether a row is a document, and not the model."""
+_NEAREST: Final = 4
 _MOST_TOKENS: Final = 400
 _MOST_LISTED_WORDS: Final = 5
 _SHOWN_REJECTED: Final = 5
@@ -47,16 +48,22 @@ class Draft:
     problem: str = ""
 
 
-async def draft(question: str, model: ModelBackend | None) -> Draft:
+async def draft(question: str, model: ModelBackend | None, examples: Examples | None = None) -> Draft:
     """Propose a table for a question: by the model, or by its words alone where there is none or it fails.
 
+    The model sees the tables of the questions most like it. `examples` are those that Redwell comes with, unless given.
     Raises UsageError for an empty or overlong question.
     """
-    by_words = draft_from_words(question)
+    examples = examples or all_examples()
+    by_words = draft_from_words(question, examples)
     if model is None:
         return Draft(by_words, "no model is installed")
+    asked = _on_one_line(question)
+    per_document = examples.per_document(asked)
+    row = _ANY_ROW if abs(per_document) < _CLEARLY else _DOCUMENT if per_document > 0 else _NO_DOCUMENT
+    *opening, last = _turns(_prompt(question))
     try:
-        value = await _ask(model, _prompt(question))
+        value = await _ask(model, (*opening, *_shown(examples.nearest(asked, _NEAREST)), last), row)
         return Draft(settle(_read(value, by_words.question, ())))
     except (ModelError, UsageError) as error:
         return Draft(by_words, f"{model.name} gave no draft: {error}")
@@ -93,7 +100,7 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     if model is None:
         return Draft(noted, "no model is installed")
     try:
-        value = await _ask(model, _prompt(proposal.question, proposal, wish, rejected))
+        value = await _ask(model, _turns(_prompt(proposal.question, proposal, wish, rejected)), _ANY_ROW)
         changed = settle(_read(value, proposal.question, noted.notes), proposal)
     except (ModelError, UsageError) as error:
         return Draft(noted, f"{model.name} gave no draft: {error}")
@@ -156,10 +163,11 @@ def _written(proposal: Proposal) -> str:
     return json.dumps({"row": proposal.row or "document", "columns": columns}, indent=2, ensure_ascii=False)
 
 
-async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
+async def _ask(model: ModelBackend, turns: Sequence[Segment], row: dict[str, Any]) -> dict[str, Any]:
+    schema = _schema(row)
     request = Request(
-        _turns(prompt),
-        canonical_json(_SCHEMA),
+        tuple(turns),
+        canonical_json(schema),
         Sampling(0.0, _MOST_TOKENS),
         purpose=Purpose(operator="ask"),
     )
@@ -167,11 +175,32 @@ async def _ask(model: ModelBackend, prompt: str) -> dict[str, Any]:
         reply = await model.ask(request)
     except OutOfTokens as error:
         # The model repeats itself: the columns that it wrote so far are a draft.
-        if kept := complete_entries(error.partial, _SCHEMA):
+        if kept := complete_entries(error.partial, schema):
             return kept.value
         raise
     value: dict[str, Any] = reply.value
     return value
+
+
+def _schema(row: dict[str, Any]) -> dict[str, Any]:
+    columns = {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MOST_COLUMNS - 1,
+        "items": {"type": "string", "pattern": _COLUMN},
+    }
+    return {
+        "type": "object",
+        "properties": {"row": row, "columns": columns},
+        "required": ["row", "columns"],
+        "additionalProperties": False,
+    }
+
+
+def _shown(examples: Sequence[Example]) -> Iterator[Segment]:
+    for example in examples:
+        yield Segment("user", f"Question: {_on_one_line(example.question)}")
+        yield Segment("assistant", example.reply)
 
 
 def _turns(prompt: str) -> tuple[Segment, ...]:

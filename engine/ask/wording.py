@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from engine.ask.english import singular, words
+from engine.ask.examples import Examples, all_examples
 from engine.ask.proposal import (
     LONGEST_NAME,
     MOST_CHOICES,
@@ -28,12 +29,6 @@ _DOCUMENTS: Final = words(
     "mail email e-mail affidavit judgment judgement notice memo review article receipt page pdf scan archive"
 )
 """Nouns of which each document is one: a row per contract is a row per document."""
-_SOMETIMES_DOCUMENTS: Final = words(
-    "record case complaint message note statement order decision opinion interview chart agreement game product permit "
-    "filing study paper thesis petition application certificate will testament"
-)
-"""Nouns of which a document is one only where the question says so: `for each complaint`, `this record`."""
-_ELSEWHERE: Final = r"(?:mentioned|cited|named|listed|referred to|referenced|attached|quoted)"
 _PERSONS: Final = words(
     "person people officer witness victim suspect defendant plaintiff judge lawyer attorney patient doctor physician "
     "nurse donor author sender signer signatory man woman child relative guest attendee participant tenant landlord "
@@ -66,7 +61,6 @@ _IDENTIFIERS: Final = re.compile(
     r"(?:no|nos|number|#)|iban|vin)\b"
 )
 _YES_NO: Final = re.compile(r"^(?:is|are|was|were|does|do|did|has|have|had|can|could|whether|if)\b")
-_SEVERAL: Final = re.compile(r"\b(?:list|which|all|every|any|each)\b", re.IGNORECASE)
 _KINDS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
     (_IDENTIFIERS, "text"),
     (re.compile(r"\b(?:date|when|day|birthday|deadline|born|signed on)\b"), "date"),
@@ -93,46 +87,6 @@ _OPENS_CHOICE: Final = re.compile(rf"^(?:(?:{_OPENS.pattern}|it|it's|he|of|she|t
 _ARTICLES: Final = re.compile(r"^(?:(?:the|a|an|its|their|his|her|any|each|every|all)\s+)+", re.IGNORECASE)
 _DANGLING: Final = re.compile(r"\s+(?:of|for|with|about|by|in|on|to|from) (?:it|them|this|that|these|those)$|\s+each$")
 _SEVERAL_PARTS: Final = re.compile(r"[,;:/+]|[.?!]\s+\S|\b(?:and|with|whether|if|including)\b", re.IGNORECASE)
-_FILE: Final = r"(?:document|file|image|pdf|scan|scanned file)"
-_ONE_EACH: Final = re.compile(
-    rf"\b(?:each|every) {_FILE} (?:is|=|holds|has|contains|covers) (?:one|1|an?|a single)\b"
-    r"|\b(?:each|every) \w+ (?:is|=|holds|has|contains|covers) (?:one|1|a single)\b"
-    rf"|\b(?:one|1|an?) (?:[\w']+ ){{0,4}}(?:per|to an?|in each|in every|=) (?:one |1 )?(?:{_FILE}|report|return)\b"
-    rf"|\b(?:one|1) \w+ (?:each|every) {_FILE}\b|\bits own {_FILE}\b"
-    rf"|\b(?:one|1|an?) (?:separate )?{_FILE} (?:each|for each|for every|per|(?:is|=|holds) (?:one|1))\b"
-    r"|\beach (?:is|covers) (?:about )?one\b",
-    re.IGNORECASE,
-)
-"""`Each PDF is one will`, `one will per file`, `a file for each will`, `each is about one horse`."""
-_SEVERAL_IN_EACH: Final = re.compile(
-    r"\b(?:several|(?<!how )many|multiple|(?:dozens|hundreds|lots|thousands) of) (?P<noun>(?!in\b)[a-z]+(?: [a-z]+)??) "
-    r"(?:in |to )?(?:each|every)\b",
-    re.IGNORECASE,
-)
-"""`The boxes hold dozens of letters each`."""
-_HELD_IN: Final = re.compile(
-    r"\b(?:from|in|inside|of|by|through|according to)\s+(?:\S+\s+){0,4}?(?:archives?|books?|bulletins?|chronicles?"
-    r"|clippings?|daybooks?|diar(?:y|ies)|exports?|filings?|ledgers?|lists?|logs?|minutes|registers?|reports?|rolls?"
-    r"|transcripts?|yearbooks?)\b"
-    r"|\b(?:dozens|hundreds|several|(?<!how )many|lots) in (?:each|every)\b",
-    re.IGNORECASE,
-)
-"""Documents that hold many things: `doping cases from the yearbooks`."""
-_ROW_IS: Final = (
-    re.compile(
-        r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?P<noun>[a-z]+(?: [a-z]+){0,2}?"
-        r"(?=\s*(?:[:;,.(]|$)|\s+(?:and|even|from|in|of|per|please|pls|plz|that|where|which|who|with)\b)|[a-z]+)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\b(?P<noun>entry|item|line|row) by (?P=noun)\b", re.IGNORECASE),
-    # `For each violation cited: employer, penalty`
-    re.compile(
-        r"(?:^|[.:;!?]\s+)(?:at|for|from|in|of)?\s*(?:each|every) (?P<noun>\w+(?: \w+)??)"
-        r"(?:\s+(?:cited|described|found|listed|mentioned|named|reported))?\s*[,:;]",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\bfor (?:each|every) (?P<noun>(?!one\b)\w+)(?=\s+(?:the|i|i'd|we)\b)", re.IGNORECASE),
-)
 _FOR_EACH: Final = re.compile(
     r"(?:\b(?:each|every)|(?:[,;:(]|^)\s*per)\s+(?P<noun>\w+)"
     r"(?=\s*(?:[;:,.?!)]|$)|\s+(?:and|by|did|does|for|from|had|has|have|in|is|on|or|please|pls|that|to|was|were|where|which"
@@ -153,23 +107,12 @@ _NOUN_ENDS: Final = re.compile(
     r"|\w{2,}ed|\w{3,}ing(?=\s*[,.;:(]|\s+(?:at|from|in|to)\b))\b",
     re.IGNORECASE,
 )
-_EVERY: Final = re.compile(
-    r"\W*(?:(?:please|pull|show|list|find|give|me|i|need|want|for)\s+){0,4}(?:each|every)\b", re.I
-)
-_WHO_ANSWERED: Final = re.compile(r"who\b[^?.:]*\?+\s*(?P<noun>[a-z]{3,}),", re.IGNORECASE)
-"""`Who sits on which board? person, company`"""
-_TABLE_OF: Final = re.compile(
-    r"\b(?:table|list|overview) of (?:all|each|every) (?:the )?(?P<noun>[a-z]+(?: [a-z]+)??)"
-    r"(?=\s*[:;,.(]|\s+(?:and|from|in|that|which|who|with)\b)",
-    re.IGNORECASE,
-)
-"""`I'd like a table of all fires with the date`."""
-_NO_NOUN: Final = re.compile(r"(?:about|at|by|for|from|how|in|is|of|on|to|when|where|who|with)\b", re.IGNORECASE)
 _COLUMNS_BEGIN: Final = re.compile(r":\s+|\b(?:with|including|along with)\s+|,\s+(?:and\s+)?(?:their|its|the)\s+", re.I)
 
 
-def draft_from_words(question: str) -> Proposal:
+def draft_from_words(question: str, examples: Examples | None = None) -> Proposal:
     """Propose a plain table from the words alone, to be changed by hand; raises UsageError without a question."""
+    examples = examples or all_examples()
     text = re.sub(r"\s+", " ", question).strip()
     asked = re.sub(r"[?.!]+$", "", re.split(r"(?<=[.?!])\s", text)[0] if text else "")
     if _YES_NO.match(asked.lower()):
@@ -178,8 +121,7 @@ def draft_from_words(question: str) -> Proposal:
     begin = _COLUMNS_BEGIN.search(asked)
     parts = re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", asked[begin.end() :]) if begin else []
     named = [column for part in parts if (column := _column(part))]
-    said = _said_row(text)
-    row = _asked_rows(text) if said is None else said
+    row = "" if examples.per_document(text) > 0 else _first_noun(text) or (named[0].name if named else "item")
     if not named:
         named = [Column("sentence", "quotation")] if row else [Column("answer"), Column("sentence", "quotation")]
     elif row and not any(row.lower() in column.name.lower() or "name" in column.name for column in named):
@@ -187,67 +129,25 @@ def draft_from_words(question: str) -> Proposal:
     return checked(with_identity(Proposal(question.strip(), row, distinct(named))))
 
 
-def row_noun(written: str, question: str) -> str:
+def row_noun(written: str) -> str:
     """Return what a row is in the singular, or "" where each document is one."""
-    if _ONE_EACH.search(question) or (_YES_NO.match(question.lower()) and not _SEVERAL.search(question)):
-        return ""
     noun = singular(_ARTICLES.sub("", re.sub(r"\s+", " ", written).strip()))
-    head, asked = noun.lower().split(" ")[-1] if noun else "", question.lower()
-    names = "|".join({re.escape(head), re.escape(noun.lower())})
-    elsewhere = re.search(rf"\b(?:{names})s?\b[^.?!]{{0,30}}\b{_ELSEWHERE}", asked)
-    # "Which contracts were signed after 2015?": those that do not fit get no row.
-    chosen = re.search(rf"\b(?:list|find|show|which|what)\s+(?:(?:me|all|every|any|the)\s+)*(?:{names})s?\b", asked)
-    if head in _DOCUMENTS and not elsewhere and not chosen:
-        return ""
-    each = rf"\b(?:each|every|per|this|(?:all|of) the)\s+(?:\w+\s+)?(?:{names})s?\b"
-    if head in _SOMETIMES_DOCUMENTS and re.search(each, asked) and not elsewhere:
-        return ""
-    return noun
+    return "" if noun.lower() == "document" else noun
 
 
-def _said_row(question: str) -> str | None:
-    """Return the noun of `one row per NOUN` or `for every NOUN:`, "" for a document, None where none is said."""
-    for pattern in _ROW_IS:
-        if match := pattern.search(question):
-            noun = row_noun(match["noun"], question)
-            return "" if noun.lower().split(" ")[-1] in _SOMETIMES_DOCUMENTS else noun
-    return None
-
-
-def _asked_rows(question: str, columns: Iterable[Column] = ()) -> str:
-    """Return what a question lists in its first words, "" where that is no plural or a document may be one of it.
-
-    `inspections from 2020 on: address, date` asks for a row per inspection, however the model reads it, and so does
-    `inspections, the whole archive` where a column of the draft is an inspection.
-    """
-    text = re.sub(r"\s+", " ", question).strip()
-    if answer := _WHO_ANSWERED.match(text):
-        return answer["noun"].lower()
-    if several := _SEVERAL_IN_EACH.search(text):
-        return singular(several["noun"].lower())
-    if (table := _TABLE_OF.search(text)) and (listed := row_noun(table["noun"].lower(), text)):
-        return listed
-    asked = _LEADS.sub("", text)
+def _first_noun(question: str) -> str:
+    """Return what a question begins with, in the singular: `inspections from 2020 on: address`; "" for no noun."""
+    asked = _LEADS.sub("", question)
     end = _NOUN_ENDS.search(asked)
-    noun = asked[: end.start()].strip() if end else ""
-    is_one = singular(noun) == noun and not _EVERY.match(text)
-    if not end or not 1 <= len(noun.split()) <= 3 or _NO_NOUN.match(noun) or is_one:
-        return ""
-    mark, after = end.group().strip().lower(), asked[end.end() :]
-    begins_list = mark == "." and after.count(",") > 1
-    row = row_noun(noun, text)
-    is_column = row.lower() in {column.name.lower() for column in columns}
-    if mark in {",", ".", "?", "and", "or"} and not begins_list and not is_column:
-        return ""
-    no_rows = _DOCUMENTS | {"time"} | (frozenset() if _HELD_IN.search(text) else _SOMETIMES_DOCUMENTS)
-    return "" if row.lower().split(" ")[-1] in no_rows else row
+    noun = asked[: end.start() if end else None].strip()
+    return row_noun(noun) if 1 <= len(noun.split()) <= _MOST_CHOICE_WORDS else ""
 
 
 def _also_each(question: str, row: str, columns: Iterable[Column]) -> list[Column]:
     """Return columns for what the question names as `each NOUN` or `, per NOUN` and neither row nor columns say."""
     said = {singular(word) for text in (row, *(c.name for c in columns)) for word in re.findall(r"\w+", text.lower())}
     nouns = dict.fromkeys(singular(match["noun"].lower()) for match in _FOR_EACH.finditer(question))
-    return [Column(noun) for noun in nouns if noun not in said | _DOCUMENTS | _SOMETIMES_DOCUMENTS]
+    return [Column(noun) for noun in nouns if noun not in said | _DOCUMENTS]
 
 
 def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
@@ -258,10 +158,7 @@ def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:
     """
     known = [choice for column in before.columns for choice in column.choices] if before else []
     question = " ".join((proposal.question, *proposal.notes, *known))
-    said = _said_row(question)
-    row = row_noun(proposal.row, question) if said is None else said
-    if not row and said is None and before is None:
-        row = _asked_rows(proposal.question, proposal.columns)
+    row = row_noun(proposal.row)
     columns = [_settled(column, question) for written in proposal.columns for column in _apart(written)]
     columns = _joined(columns, proposal.question)
     if row and before is None:
@@ -310,8 +207,7 @@ def _without_restating(proposal: Proposal) -> Proposal:
     row, columns = proposal.row, proposal.columns
     kept = list(columns)
     if not row:
-        kept = [c for c in columns if not _ONE_EACH.search(c.name)]
-        kept = [c for c in kept if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
+        kept = [c for c in columns if c.kind != "text" or singular(c.name.lower()) not in _DOCUMENTS]
     elif not _SEVERAL_PARTS.search(proposal.question):
         kept = [c for c in columns if c.kind != "yes/no"]
     others = [c for c in kept if not _WORD_FOR_WORD.fullmatch(c.name.lower())]

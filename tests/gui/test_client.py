@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import shiboken6
 from gui_waiting import WAIT
 from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop.client import TURN_SECONDS, WorkerClient
@@ -44,6 +46,25 @@ def test_a_forgotten_question_is_not_answered(qtbot: QtBot, client: WorkerClient
     client.ask(TAGS, answers.append, case=str(case))
     qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
     assert answers == [[]]
+
+
+class Asker(QDialog):
+    def __init__(self) -> None:
+        super().__init__()
+        self.button = QPushButton(self)
+
+    def take(self, *answer: Any) -> None:
+        self.button.setEnabled(True)
+
+
+def test_an_answer_to_a_dialog_that_was_deleted_is_dropped(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
+    asker = Asker()
+    client.ask(TAGS, asker.take, case=str(case))
+    client.ask("no.query", asker.take, asker.take)
+    shiboken6.delete(asker)
+    with qtbot.waitSignal(client.problem, timeout=WAIT) as problem:
+        qtbot.waitUntil(lambda: client.waiting == 0, timeout=WAIT)
+    assert "unknown query" in problem.args[0]
 
 
 def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
