@@ -34,6 +34,9 @@ _NO_DOCUMENT: Final = {"type": "string", "pattern": rf"^(?:[^\s\":\\dD]|{_NO_DOC
 """Whatever does not begin with `docu`."""
 _CLEARLY: Final = 0.4
 """From which weight on the words of a question decide whether a row is a document, and not the model."""
+_SAID_ROW: Final = re.compile(
+    r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?!(?:document|file|pdf|scan)\b)", re.IGNORECASE
+)
 _NEAREST: Final = 4
 _MOST_TOKENS: Final = 400
 _MOST_LISTED_WORDS: Final = 5
@@ -59,11 +62,9 @@ async def draft(question: str, model: ModelBackend | None, examples: Examples | 
     if model is None:
         return Draft(by_words, "no model is installed")
     asked = _on_one_line(question)
-    per_document = examples.per_document(asked)
-    row = _ANY_ROW if abs(per_document) < _CLEARLY else _DOCUMENT if per_document > 0 else _NO_DOCUMENT
     *opening, last = _turns(_prompt(question))
     try:
-        value = await _ask(model, (*opening, *_shown(examples.nearest(asked, _NEAREST)), last), row)
+        value = await _ask(model, (*opening, *_shown(examples.nearest(asked, _NEAREST)), last), _row(asked, examples))
         return Draft(settle(_read(value, by_words.question, ())))
     except (ModelError, UsageError) as error:
         return Draft(by_words, f"{model.name} gave no draft: {error}")
@@ -180,6 +181,14 @@ async def _ask(model: ModelBackend, turns: Sequence[Segment], row: dict[str, Any
         raise
     value: dict[str, Any] = reply.value
     return value
+
+
+def _row(question: str, examples: Examples) -> dict[str, Any]:
+    """Return what the model may call a row; of `one row per party` it has the word, whatever the examples are like."""
+    per_document = examples.per_document(question)
+    if abs(per_document) < _CLEARLY or _SAID_ROW.search(question):
+        return _ANY_ROW
+    return _DOCUMENT if per_document > 0 else _NO_DOCUMENT
 
 
 def _schema(row: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from engine.ask.examples import Example, Examples
 from engine.ask.proposal import Column, Proposal
 from engine.cli.local_models import open_model
 
-SETS = [*ask_examples.SETS, "seventeenth", "eighteenth"]
+SETS = [*ask_examples.SETS, *ask_examples.UNSEEN]
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 _SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
 

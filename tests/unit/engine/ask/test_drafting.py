@@ -26,7 +26,7 @@ CARS = Proposal("Which cars are there?", "car", (Column("car"), Column("state", 
 def test_the_model_drafts_and_the_words_correct() -> None:
     asked = "For each contract: parties, fee, and are they active, expired or void?"
     backend = model(
-        {"row": "contract", "columns": ["parties: text", "fee: amount", "state: one of active, expired, void"]}
+        {"row": "document", "columns": ["parties: text", "fee: amount", "state: one of active, expired, void"]}
     )
     made = asyncio.run(draft(asked, backend))
     assert (made.proposal.row, made.problem) == ("", "")
@@ -67,7 +67,30 @@ def test_of_a_reply_that_goes_round_in_circles_the_columns_before_are_the_draft(
         raise OutOfTokens("the reply repeats itself after 320 tokens", partial=partial)
 
     made = asyncio.run(draft("Which cars are there? Give plate and colour", ScriptedBackend(circle)))
-    assert ([c.name for c in made.proposal.columns], made.problem) == (["car", "plate", "colour"], "")
+    assert ([c.name for c in made.proposal.columns], made.problem) == (["plate", "colour"], "")
+
+
+def test_the_tables_of_the_questions_most_like_it_are_shown() -> None:
+    request = asyncio.run(asked_of("Which cars are mentioned, with plate number?"))
+    *_, question, answer, last = request.segments
+    assert (question.role, answer.role, last.role) == ("user", "assistant", "user")
+    assert set(json.loads(answer.text)) == {"row", "columns"}
+    assert len(request.segments) == 1 + 2 * (6 + 4) + 1
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "unfit"),
+    [
+        ("For each contract: parties, fee", "document", "contract"),
+        ("Which dogs are mentioned, with owner?", "dog", "document"),
+        ("Which dogs are mentioned, with owner?", "doctor", "Documents"),
+        ("For each contract, its parties, one line per party", "party", ""),
+    ],
+)
+def test_the_mask_holds_what_the_words_say_of_the_row(question: str, fitting: str, unfit: str) -> None:
+    request = asyncio.run(asked_of(question))
+    misfits = [find_misfits({"row": row, "columns": ["a: text"]}, request.schema) for row in (fitting, unfit)]
+    assert not misfits[0] and misfits[1]
 
 
 @pytest.mark.parametrize("column", ["hours: number of hours", "a: text, b: text", ": text"])
