@@ -23,11 +23,11 @@ _LEAST_EXAMPLES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question and its table as a model writes it; `columns` is empty where only the row is known."""
+    """A question and its table as a model writes it: `row` is "document" or a noun, a column is `name: kind`."""
 
     question: str
     row: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
 
     @property
     def is_per_document(self) -> bool:
@@ -45,7 +45,7 @@ def all_examples() -> Examples:
     """Read the examples that Redwell comes with."""
     lines = Path(__file__).with_name("examples.jsonl").read_text(encoding="utf-8").splitlines()
     values = map(json.loads, lines)
-    return Examples([Example(v["question"], v["row"], tuple(v.get("columns", ()))) for v in values])
+    return Examples([Example(v["question"], v["row"], tuple(v["columns"])) for v in values])
 
 
 class Examples:
@@ -61,13 +61,12 @@ class Examples:
         self._border = self._best_border()
 
     def nearest(self, question: str, count: int) -> list[Example]:
-        """Return the examples with columns most like a question, the most like last (cosine of TF-IDF vectors)."""
+        """Return the `count` examples most like a question, the most like last (cosine of TF-IDF vectors)."""
         asked = phrases(question)
         length = self._length(asked) or 1.0
         likeness = [
             (sum(self._rarity[phrase] ** 2 for phrase in asked & every) / (length * (own or 1.0)), -place)
             for place, (every, own) in enumerate(zip(self._phrases, self._lengths, strict=True))
-            if self._examples[place].columns
         ]
         return [self._examples[-place] for _, place in sorted(likeness)[-count:]]
 

@@ -1,4 +1,4 @@
-"""Write engine/ask/examples.jsonl: the questions with gold of ask_SET.jsonl, and those of ask_rows.jsonl.
+"""Write engine/ask/examples.jsonl: the questions with gold of ask_SET.jsonl, and those of ask_worked.jsonl.
 
     python tests/bench/ask_examples.py
 
@@ -38,14 +38,9 @@ def examples(names: list[str]) -> Iterator[dict[str, Any]]:
                 yield {"question": gold["question"], "row": _row(gold), "columns": columns}
 
 
-def rows() -> Iterator[dict[str, Any]]:
-    """Return the examples of which only the row is known."""
-    return ({"question": line["question"], "row": line["row"]} for line in read("rows"))
-
-
 def all_values() -> list[dict[str, Any]]:
     """Return what the file holds."""
-    return [*examples(SETS), *rows()]
+    return [*examples(SETS), *read("worked")]
 
 
 def _row(gold: dict[str, Any]) -> str:

@@ -93,8 +93,11 @@ def _words(name: str) -> frozenset[str]:
 
 def other_examples(name: str) -> Examples:
     """Return the examples that are not of a set."""
-    values = (*ask_examples.examples([each for each in ask_examples.SETS if each != name]), *ask_examples.rows())
-    return Examples([Example(each["question"], each["row"], tuple(each.get("columns", ()))) for each in values])
+    values = (
+        *ask_examples.examples([each for each in ask_examples.SETS if each != name]),
+        *ask_examples.read("worked"),
+    )
+    return Examples([Example(each["question"], each["row"], tuple(each["columns"])) for each in values])
 
 
 async def measure(name: str, questions: Sequence[dict[str, Any]], examples: Examples, *, show: bool = False) -> None:
