@@ -412,7 +412,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     results = next(each for each in opened.places if isinstance(each, ResultsPlace))
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
-    assert [column.name for column in results.model.columns] == ["filename", "sgt_varrick", "plate_number"]
+    assert [column.name for column in results.model.columns] == ["filename", "plate_number"]
     results.review.note(results.model.row(0).id, "only of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     results.parts.improve.click()
@@ -458,7 +458,7 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     assert opened.workspace.summary.runs == 0
     qtbot.waitUntil(lambda: preview.model.row(0) is not None, timeout=WAIT)
     names = [column.name for column in preview.model.columns]
-    assert names == ["filename", "sgt_varrick", "plate_number"]
+    assert names == ["filename", "plate_number"]
     assert preview.table.isVisible() and not preview.evidence.isVisible()
     with qtbot.waitSignal(preview.evidence.shown, timeout=WAIT):
         preview.table.clicked.emit(preview.model.index(0, 1))
