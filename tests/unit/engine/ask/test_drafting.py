@@ -67,7 +67,7 @@ def test_of_a_reply_that_goes_round_in_circles_the_columns_before_are_the_draft(
         raise OutOfTokens("the reply repeats itself after 320 tokens", partial=partial)
 
     made = asyncio.run(draft("Which cars are there? Give plate and colour", ScriptedBackend(circle)))
-    assert ([c.name for c in made.proposal.columns], made.problem) == (["plate", "colour"], "")
+    assert ([c.name for c in made.proposal.columns], made.problem) == (["car", "plate", "colour"], "")
 
 
 def test_the_tables_of_the_questions_most_like_it_are_shown() -> None:

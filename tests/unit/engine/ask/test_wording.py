@@ -9,15 +9,29 @@ from engine.errors import UsageError
 
 def test_names_are_put_in_order() -> None:
     columns = (Column("the  owner", "person"), Column("Owner"), Column("badge number", "number"))
-    settled = settle(Proposal("Which cars, with owner and badge number?", "the cars", columns))
+    settled = settle(Proposal("Cars with owner and badge number", "the cars", columns))
     assert settled.row == "car"
     assert settled.columns == (Column("owner", "person"), Column("badge number"))
     assert settle(Proposal("What is it about?", "Document", (Column("subject"),))).row == ""
 
 
+def test_things_that_are_asked_for_have_a_column() -> None:
+    plate, phone = Column("plate"), Column("phone number")
+    assert settle(Proposal("Which cars are mentioned, with plate?", "car", (plate,))).columns == (Column("car"), plate)
+    witnesses = settle(Proposal("a table of all the witnesses, with phone", "witness", (phone,)))
+    assert witnesses.columns == (Column("witness", "person"), phone)
+    for asked, row, columns in (
+        ("payments: plate", "payment", (plate,)),
+        ("Which contracts were signed?", "document", (plate,)),
+        ("Which witnesses have a phone?", "witness", (Column("name", "person"), phone)),
+        ("What bites are there, word for word?", "bite", (Column("sentence", "quotation"),)),
+    ):
+        assert settle(Proposal(asked, row, columns)).columns == columns
+
+
 def test_a_table_without_columns_is_no_draft() -> None:
     with pytest.raises(UsageError):
-        settle(Proposal("Which cars?", "car", (Column("--"),)))
+        settle(Proposal("Cars?", "car", (Column("--"),)))
 
 
 def test_the_words_alone_give_a_usable_table() -> None:
