@@ -124,10 +124,7 @@ def take_question(window: MainWindow, app: QApplication, out: Path) -> None:
     place.cards.open_card("list_officers")
     rest()
     take(window, app, "question", out)
-    place.cards.open_card("second_reading")
-    place.yaml.setPlainText(
-        document.text.replace("{{ input.text_chunk }}\n\n      List", "{{ input.text_chnk }}\n\n      List")
-    )
+    place.yaml.setPlainText(document.text.replace("{{ input.text_chunk }}", "{{ input.text_chnk }}"))
     wait_until(app, lambda: bool(document.problems))
     place.go_to_problem()
     rest()
