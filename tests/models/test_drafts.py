@@ -14,7 +14,7 @@ pytestmark = pytest.mark.model
 QUESTIONS = {
     "Which weapons are mentioned, with type and serial number?": ("weapon", {"weapon", "type", "serial number"}),
     "Dog licences, one per file: owner, breed, fee": ("", {"owner", "breed", "fee"}),
-    "For each contract, its parties, one line per party, with role and address": ("party", {"role", "address"}),
+    "Fleet reports: one line per truck, with driver and mileage": ("truck", {"driver", "mileage"}),
 }
 
 
