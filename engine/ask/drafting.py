@@ -62,7 +62,7 @@ async def draft(question: str, model: ModelBackend | None, examples: Examples | 
     if model is None:
         return Draft(by_words, "no model is installed")
     asked = _on_one_line(question)
-    *opening, last = _turns(_prompt(question))
+    *opening, last = _turns(prompt_template("ask/draft").render(question=asked))
     try:
         value = await _ask(model, (*opening, *_shown(examples.nearest(asked, _NEAREST)), last), _row(asked, examples))
         return Draft(settle(_read(value, by_words.question, ())))
@@ -100,8 +100,14 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     noted = checked(replace(proposal, notes=(*proposal.notes, wish)))
     if model is None:
         return Draft(noted, "no model is installed")
+    prompt = prompt_template("ask/revise").render(
+        question=_on_one_line(proposal.question),
+        before=_written(proposal),
+        wish=wish,
+        rejected=list(rejected)[:_SHOWN_REJECTED],
+    )
     try:
-        value = await _ask(model, _turns(_prompt(proposal.question, proposal, wish, rejected)), _ANY_ROW)
+        value = await _ask(model, _turns(prompt), _NO_DOCUMENT if _SAID_ROW.search(wish) else _ANY_ROW)
         changed = settle(_read(value, proposal.question, noted.notes), proposal)
     except (ModelError, UsageError) as error:
         return Draft(noted, f"{model.name} gave no draft: {error}")
@@ -138,15 +144,6 @@ def changes(before: Proposal, after: Proposal) -> list[str]:
         if field in old and (old[field].kind, old[field].choices) != (column.kind, column.choices)
     ]
     return said + [f"The model is also told: {note}" for note in after.notes if note not in before.notes]
-
-
-def _prompt(question: str, before: Proposal | None = None, note: str = "", rejected: Sequence[str] = ()) -> str:
-    return prompt_template("ask/draft").render(
-        question=_on_one_line(question),
-        before=_written(before) if before else "",
-        note=note,
-        rejected=list(rejected)[:_SHOWN_REJECTED],
-    )
 
 
 def _on_one_line(question: str) -> str:
@@ -212,20 +209,16 @@ def _shown(examples: Sequence[Example]) -> Iterator[Segment]:
         yield Segment("assistant", example.reply)
 
 
-def _turns(prompt: str) -> tuple[Segment, ...]:
+def _turns(prompt: str) -> list[Segment]:
     """Make the prompt a conversation: what is to be done, each example as a question and its answer, the question."""
     task, *parts = re.split(r"\n+(?=Question: )", prompt.strip())
     segments = [Segment("system", task, shared=True)]
     for part in parts:
-        question, brace, answer = part.partition("\n{")
-        segments.append(Segment("user", question, shared=bool(brace)))
-        if not brace:
-            continue
-        reply, _, wish = f"{answer}\n".partition("\n}\n")
-        segments.append(Segment("assistant", f"{{{reply}\n}}", shared=True))
-        if wish.strip():
-            segments.append(Segment("user", wish.strip()))
-    return tuple(segments)
+        asked, line, reply = part.partition("\n---\n")
+        segments.append(Segment("user", asked, shared=bool(line)))
+        if line:
+            segments.append(Segment("assistant", reply, shared=True))
+    return segments
 
 
 def _read(value: dict[str, Any], question: str, notes: tuple[str, ...]) -> Proposal:

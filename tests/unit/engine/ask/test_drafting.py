@@ -112,13 +112,22 @@ def test_a_note_changes_columns_or_is_told_to_the_model() -> None:
     assert changed.notes == ()
     assert changes(CARS, changed) == ["car was removed.", "make was added.", "model was added."]
     asked = split.requests[0].segments
-    assert json.loads(asked[-2].text)["columns"] == ["car: text", "state: one of new, old"]
-    assert "split the car into make and model" in asked[-1].text
+    assert '"car: text",\n    "state: one of new, old"' in asked[-1].text
+    assert "Wish: split the car into make and model" in asked[-1].text
 
     same = model({"row": "car", "columns": ["car: text", "state: one of new, old"]})
     noted = asyncio.run(revise(CARS, "only cars, not trucks", same)).proposal
     assert (noted.columns, noted.notes) == (CARS.columns, ("only cars, not trucks",))
     assert changes(CARS, noted) == ["The model is also told: only cars, not trucks"]
+
+
+def test_a_wish_for_a_row_per_thing_masks_the_document() -> None:
+    backend = model({"row": "party", "columns": ["party: text"]})
+    contracts = Proposal("For each contract: parties", "", (Column("parties"),))
+    asyncio.run(revise(contracts, "one row per party please", backend))
+    schema = backend.requests[0].schema
+    assert find_misfits({"row": "document", "columns": ["party: text"]}, schema)
+    assert not find_misfits({"row": "party", "columns": ["party: text"]}, schema)
 
 
 def test_an_empty_note_is_refused() -> None:
