@@ -104,7 +104,7 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
         question=_on_one_line(proposal.question),
         before=_written(proposal),
         wish=wish,
-        rejected=list(rejected)[:_SHOWN_REJECTED],
+        rejected=[re.sub(r"\s+", " ", row) for row in rejected][:_SHOWN_REJECTED],
     )
     try:
         value = await _ask(model, _turns(prompt), _NO_DOCUMENT if _SAID_ROW.search(wish) else _ANY_ROW)

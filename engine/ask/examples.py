@@ -1,7 +1,7 @@
 """Questions with the tables that answer them: those most like a question are shown to the model that drafts its table.
 
 By their words they also tell whether a question wants a row per document: naive Bayes over words and pairs and
-triples of neighbouring words. English; `examples.jsonl` is made by tests/bench/ask_examples.py.
+triples of neighbouring words. English. New phrasings are learned by adding a line to `examples.jsonl`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,15 @@ class Example:
 
 @cache
 def all_examples() -> Examples:
-    """Read the examples that Redwell comes with."""
+    """Return the examples that Redwell comes with."""
+    return Examples(read_examples())
+
+
+def read_examples() -> list[Example]:
+    """Read the examples that Redwell comes with, in the order of the file."""
     lines = Path(__file__).with_name("examples.jsonl").read_text(encoding="utf-8").splitlines()
     values = map(json.loads, lines)
-    return Examples([Example(v["question"], v["row"], tuple(v["columns"])) for v in values])
+    return [Example(v["question"], v["row"], tuple(v["columns"])) for v in values]
 
 
 class Examples:

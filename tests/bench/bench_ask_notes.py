@@ -11,9 +11,8 @@ import asyncio
 import os
 from typing import Any
 
-import ask_examples
 import pytest
-from bench_ask import MODELS, score
+from bench_ask import MODELS, read, score
 
 from engine.ask.drafting import _column, revise
 from engine.ask.proposal import Proposal
@@ -23,7 +22,7 @@ from engine.cli.local_models import open_model
 async def measure(name: str) -> None:
     """Change each table by its note, and print the share that is right and the others."""
     model = open_model(name)
-    right, golds = 0, ask_examples.read("notes")
+    right, golds = 0, read("notes")
     try:
         for gold in golds:
             before = before_note(gold)

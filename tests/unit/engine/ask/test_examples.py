@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from engine.ask.drafting import _ANY_ROW, _schema
-from engine.ask.examples import Example, Examples, all_examples, phrases
+from engine.ask.examples import Example, Examples, all_examples, phrases, read_examples
 from models.fits import find_misfits
 
 
@@ -82,5 +83,14 @@ def test_words_of_another_language_say_nothing() -> None:
 
 
 def test_every_example_fits_the_mask_of_a_draft() -> None:
-    for example in all_examples()._examples:
+    for example in read_examples():
         assert not find_misfits(json.loads(example.reply), _schema(_ANY_ROW)), example.question
+
+
+def test_no_example_is_a_question_that_measures() -> None:
+    bench = Path(__file__).parents[3] / "bench"
+    examples = {each.question for each in read_examples()}
+    for name in ("seventeenth", "eighteenth"):
+        lines = (bench / f"ask_{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 30
+        assert examples.isdisjoint(json.loads(line)["question"] for line in lines)
