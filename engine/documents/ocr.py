@@ -1,7 +1,7 @@
 """Read text from pictures with RapidOCR, offline: its models come in its wheel.
 
-Detection runs on a picture of at most 1600 pixels, recognition on cuts from the full one (300 dpi by default). On 2
-cores that takes about 4 s for a dense page; finer detection took three times as long and read no better.
+Detection runs on a picture of at most 1280 pixels, recognition on cuts from the full one (300 dpi by default). On 2
+cores that takes about 3 s for a dense page; finer detection takes longer and reads no better (tests/bench/README.md).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Image = npt.NDArray[np.uint8]
 Quads = npt.NDArray[np.float32]
 """n x 4 x 2 corner points in pixels: top left, top right, bottom right, bottom left as the text reads."""
 
-_DETECTION_PIXELS = 1600
+_DETECTION_PIXELS = 1280
 _LEAST_DETECTION = 0.3  # the default 0.5 misses letters that stand alone, such as an initial in a form field
 _SMALLEST_SIDE = 3
 _SIDE_MARGIN = 0.2
@@ -118,6 +118,8 @@ class Ocr:
             "Det.limit_side_len": _DETECTION_PIXELS,
             "Det.box_thresh": _LEAST_DETECTION,
             "Global.return_word_box": True,
+            # Lines read together are padded to the longest: one by one is faster and takes less memory.
+            "Rec.rec_batch_num": 1,
             f"{engine}.intra_op_num_threads": threads,
             f"{engine}.inter_op_num_threads": 1,
         }
