@@ -1,7 +1,8 @@
 """Run the plain question over a corpus to its end: `redwell bench overnight --out FOLDER --model NAME`.
 
 The corpus is made in FOLDER if it is not there. REDWELL_BENCH_PAGES (1000; quick: 100) says how many pages,
-REDWELL_BENCH_KILLS (2) how often the run is killed, REDWELL_BENCH_SECONDS (3600) when to end and report what is there.
+REDWELL_BENCH_KILLS (2) how often the run is killed, REDWELL_BENCH_SECONDS (3600) when to end and report what is there,
+REDWELL_BENCH_PIPELINE the pipeline (`overnight`; `overnight_cascade` asks about the pages that a word search chooses).
 Figures are printed and kept in FOLDER/overnight.json, the events with their seconds in FOLDER/events.jsonl.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,15 @@ PROMPT_TOKENS, MOST_REPLIES, REPLY_TOKENS, CELLS = (500, 1_000, 2_000, 4_000, 6_
 context of so many cells holds with their prompts."""
 
 
+PIPELINES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "overnight": lambda finding: True,
+    "overnight_cascade": lambda finding: (
+        finding["charge"] == "improper pursuit" and finding["date"][:4] in {"2020", "2021"}
+    ),
+}
+"""The pipelines, and which findings of the corpus answer the question of each."""
+
+
 def test_overnight() -> None:
     """Print what the run took, beside the floor: its own tokens at the bare runtime's rates for such prompts."""
     chosen = Settings.from_environment()
@@ -41,8 +52,9 @@ def test_overnight() -> None:
     if not corpus.exists():
         make_corpus(corpus, pages)
     case = _fresh_folder(chosen) / "case.redwell"
-    pipeline = case.with_name("overnight.yaml")
-    shutil.copy(HERE / "overnight.yaml", pipeline)
+    name = os.environ.get("REDWELL_BENCH_PIPELINE", "overnight")
+    pipeline = Path(shutil.copy(HERE / f"{name}.yaml", case.with_name("overnight.yaml")))
+    gold = _gold_of(corpus / "gold.json", PIPELINES[name], case.with_name("gold.json"))
     floor = FloorRates(gguf, chosen.seconds)
     floor.measure_each()
     took = overnight.run_through(
@@ -59,11 +71,11 @@ def test_overnight() -> None:
     (chosen.out / "events.jsonl").write_text(overnight.stamped_lines(took), encoding="utf-8")
     floor.measure_each()
     figures = {
-        **overnight.measure(took, case, corpus / "gold.json", overnight.mean_rates(floor.measured)),
+        **overnight.measure(took, case, gold, overnight.mean_rates(floor.measured)),
         "rates": floor.measured,
     }
     (chosen.out / "overnight.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{chosen.model}, {pages} pages\n{overnight.report(figures)}")
+    print(f"\n{chosen.model}, {name}, {pages} pages\n{overnight.report(figures)}")
     assert figures["ended"], "the run did not come to its end"
 
 
@@ -86,6 +98,14 @@ class FloorRates:
         """Measure once at every size."""
         for _ in PROMPT_TOKENS:
             self.measure_next()
+
+
+def _gold_of(path: Path, answers: Callable[[dict[str, Any]], bool], to: Path) -> Path:
+    """Write the gold with the findings that answer a question alone."""
+    gold = json.loads(path.read_text(encoding="utf-8"))
+    gold["findings"] = [finding for finding in gold["findings"] if answers(finding)]
+    to.write_text(json.dumps(gold), encoding="utf-8")
+    return to
 
 
 def _fresh_folder(chosen: Any) -> Any:

@@ -81,13 +81,23 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """An allegation that was sustained: against whom, of what (a charge of CHARGES), when, on which page it stands."""
+
+    officer: Officer
+    charge: str
+    day: str
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """The text of a record in the markup of examples/police, and its guilty officers with the page of the finding."""
+    """The text of a record in the markup of examples/police, who is accused in it, and what was sustained."""
 
     title: str
     pages: tuple[str, ...]
     named: tuple[Officer, ...]
-    guilty: tuple[tuple[Officer, int], ...]
+    sustained: tuple[Finding, ...]
 
     @property
     def body(self) -> str:
@@ -153,54 +163,68 @@ def _officer(draw: random.Random, number: int) -> Officer:
 def _write_record(draw: random.Random, number: int, officers: list[Officer], length: int) -> Record:
     """Write so many pages: a finding on the first and on about every eighth, logs and interviews between."""
     pages: list[str] = []
-    guilty: dict[str, tuple[Officer, int]] = {}
+    sustained: list[Finding] = []
     named: dict[str, Officer] = {}
     for page in range(1, length + 1):
         if page > 1 and draw.random() > 1 / 8:
             pages.append(_routine(draw, officers))
             continue
         accused = draw.sample(officers, draw.choice((1, 2, 2, 3)))
-        found = [officer for officer in accused if draw.random() < 0.5]  # noqa: S311 - invented records
+        guilty = [officer for officer in accused if draw.random() < 0.5]  # noqa: S311 - invented records
         write = draw.choice((_letter, _account))
-        pages.append(write(draw, 2000 + number, officers, accused, found))
+        text, day, charges = write(draw, 2000 + number, officers, accused, guilty)
+        pages.append(text)
         named |= {officer["id"]: officer for officer in accused}
-        for officer in found:
-            guilty.setdefault(officer["id"], (officer, page))
-    return Record(f"File {number}", tuple(pages), tuple(named.values()), tuple(guilty.values()))
+        sustained += [
+            Finding(officer, charge, day, page)
+            for officer, charge in zip(accused, charges, strict=True)
+            if officer in guilty
+        ]
+    return Record(f"File {number}", tuple(pages), tuple(named.values()), tuple(sustained))
+
+
+Written = tuple[str, str, list[str]]
+"""The text of a page, the day it is about, and the charge against each accused."""
 
 
 def _letter(
-    draw: random.Random, number: int, officers: list[Officer], accused: list[Officer], found: list[Officer]
-) -> str:
+    draw: random.Random, number: int, officers: list[Officer], accused: list[Officer], guilty: list[Officer]
+) -> Written:
     civilian = draw.choice(words.CIVILIANS)
-    table, reasons = ["| No. | Officer | Allegation | Finding |"], []
+    charges, table, reasons = list[str](), ["| No. | Officer | Allegation | Finding |"], list[str]()
     for place, officer in enumerate(accused, 1):
         charge, act = draw.choice(CHARGES)
-        finding = "SUSTAINED" if officer in found else draw.choice(CLEARED)
+        finding = "SUSTAINED" if officer in guilty else draw.choice(CLEARED)
+        charges.append(charge)
         table.append(f"| {place} | {full_name(officer)} | {charge} | {finding} |")
         reasons.append(f"{place}. It was alleged that {short_name(officer)} {act.format(civilian=civilian)}.")
-    return "\n\n".join(
-        [
-            f"# Findings in case {number}-{draw.randint(10, 99)}",
-            f"Date of incident: {some_day(draw)}. Complainant: {civilian}. Place: {draw.choice(words.STREETS)}.",
-            "\n".join(table),
-            *reasons,
-            _log(draw, officers, PAGE_CHARACTERS // 2),
-            "The complainant may ask for a review of these findings within thirty days.",
-        ]
-    )
+    heading = f"# Findings in case {number}-{draw.randint(10, 99)}"
+    day = some_day(draw)
+    text = [
+        heading,
+        f"Date of incident: {day}. Complainant: {civilian}. Place: {draw.choice(words.STREETS)}.",
+        "\n".join(table),
+        *reasons,
+        _log(draw, officers, PAGE_CHARACTERS // 2),
+        "The complainant may ask for a review of these findings within thirty days.",
+    ]
+    return "\n\n".join(text), day, charges
 
 
 def _account(
-    draw: random.Random, number: int, officers: list[Officer], accused: list[Officer], found: list[Officer]
-) -> str:
-    civilian = draw.choice(words.CIVILIANS)
+    draw: random.Random, number: int, officers: list[Officer], accused: list[Officer], guilty: list[Officer]
+) -> Written:
+    civilian, day = draw.choice(words.CIVILIANS), some_day(draw)
     parts = [
         f"# Memorandum {number}",
-        f"I looked into the complaint of {civilian} about {some_day(draw)} near {draw.choice(words.STREETS)}.",
+        f"I looked into the complaint of {civilian} about {day} near {draw.choice(words.STREETS)}.",
     ]
-    parts += [allegation(draw, officer, civilian, is_guilty=officer in found) for officer in accused]
-    return "\n\n".join([*parts, _log(draw, officers, PAGE_CHARACTERS // 2)])
+    charges: list[str] = []
+    for officer in accused:
+        charge, act = draw.choice(CHARGES)
+        charges.append(charge)
+        parts.append(allegation(draw, officer, act.format(civilian=civilian), is_guilty=officer in guilty))
+    return "\n\n".join([*parts, _log(draw, officers, PAGE_CHARACTERS // 2)]), day, charges
 
 
 def _routine(draw: random.Random, officers: list[Officer]) -> str:
@@ -251,8 +275,16 @@ def _add_record(corpus: Corpus, officers: list[Officer], kind: str, length: int,
     corpus.keep(name, content, source=source, kind=kind, pages=_count_pages(content) if is_paged else length)
     for officer in record.named:
         officer["forms"][name] = [officer["name"]]
-    for officer, page in record.guilty:
-        corpus.findings.append({"file": name, "officer_id": officer["id"], "page": page if is_paged else 1})
+    for found in record.sustained:
+        corpus.findings.append(
+            {
+                "file": name,
+                "officer_id": found.officer["id"],
+                "page": found.page if is_paged else 1,
+                "charge": found.charge,
+                "date": found.day,
+            }
+        )
 
 
 def _count_pages(content: bytes) -> int:

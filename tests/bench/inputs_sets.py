@@ -119,14 +119,15 @@ def _account(draw: random.Random, number: int, accused: Any, guilty: Any, others
         f"I looked into the complaint of {civilian} about what happened on {some_day(draw)} "
         f"near {draw.choice(words.STREETS)}.",
     ]
-    said += [allegation(draw, officer, civilian, is_guilty=officer in guilty) for officer in accused]
+    for officer in accused:
+        act = draw.choice(CHARGES)[1].format(civilian=civilian)
+        said.append(allegation(draw, officer, act, is_guilty=officer in guilty))
     said.append(f"{full_name(witness)}, who came later, was heard as a witness and saw none of it.")
     return "\n".join([said[0], " ".join(said[1:])])
 
 
-def allegation(draw: random.Random, officer: Mapping[str, Any], civilian: str, *, is_guilty: bool) -> str:
+def allegation(draw: random.Random, officer: Mapping[str, Any], act: str, *, is_guilty: bool) -> str:
     """Say what an officer is alleged to have done, and what was found of it."""
-    _, act = draw.choice(CHARGES)
     who = short_name(officer)
     end = f"The video shows it and the officer admits it. I sustain the allegation against {who}."
     cleared = (
@@ -136,7 +137,7 @@ def allegation(draw: random.Random, officer: Mapping[str, Any], civilian: str, *
     )
     return (
         f"It is alleged that {officer['rank'][0]} {officer['name']} (badge {officer['badge']}) "
-        f"{act.format(civilian=civilian)}. {end if is_guilty else draw.choice(cleared)}"
+        f"{act}. {end if is_guilty else draw.choice(cleared)}"
     )
 
 
