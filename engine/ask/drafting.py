@@ -24,9 +24,9 @@ def _other_than(letters: str) -> str:
     return rf'[^":\\\n{letters}]'
 
 
-_COLUMN: Final = (
-    rf"^[^\s\":\\]{_SAFE}{{0,40}}: (text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}})$"
-)
+_KIND: Final = rf"text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}}"
+_COLUMN: Final = rf"^\w{_other_than(';?!,/()')}{{0,40}}: ({_KIND})$"
+"""A name has no sign that parts the things a question lists, so two of them are two columns."""
 _ANY_ROW: Final = {"type": "string", "pattern": rf"^[^\s\":\\]{_SAFE}{{0,40}}$"}
 _DOCUMENT: Final = {"enum": ["document"]}
 _NO_DOCU: Final = rf"[dD](?:{_other_than('oO')}|[oO](?:{_other_than('cC')}|[cC]{_other_than('uU')}))"
@@ -147,11 +147,11 @@ def changes(before: Proposal, after: Proposal) -> list[str]:
 
 
 def _on_one_line(question: str) -> str:
-    """Write a question on one line; columns that are listed below it, one a line, behind a colon."""
+    """Write a question on one line, what it lists with commas; columns listed below it, one a line, behind a colon."""
     first, *others = [re.sub(r"^[-*•]\s*", "", line.strip()) for line in question.splitlines() if line.strip()] or [""]
     if len(others) > 1 and all(len(line.split()) <= _MOST_LISTED_WORDS for line in others):
-        return f"{first.rstrip(' :,')}: {', '.join(line.rstrip(' ,;') for line in others)}"
-    return re.sub(r"\s+", " ", question).strip()
+        question = f"{first.rstrip(' :,')}: {', '.join(line.rstrip(' ,;') for line in others)}"
+    return re.sub(r"\s+", " ", re.sub(r"\s+/\s+|\s*;\s+", ", ", question)).strip()
 
 
 def _written(proposal: Proposal) -> str:

@@ -43,9 +43,10 @@ def test_the_model_drafts_and_the_words_correct() -> None:
     [
         ("Wills, one per file:\n- testator\n- date,\n\n* heir", "Wills, one per file: testator, date, heir"),
         ("Which officers were on\nduty, and when?", "Which officers were on duty, and when?"),
+        ("Pawned things; whose; sum / date, redeemed y/n", "Pawned things, whose, sum, date, redeemed y/n"),
     ],
 )
-def test_columns_listed_one_a_line_are_shown_behind_a_colon(typed: str, shown: str) -> None:
+def test_what_is_listed_is_shown_on_one_line_with_commas(typed: str, shown: str) -> None:
     backend = model({"row": "will", "columns": ["testator: person"]})
     asyncio.run(draft(typed, backend))
     assert backend.requests[0].segments[-1].text == f"Question: {shown}"
@@ -93,8 +94,10 @@ def test_the_mask_holds_what_the_words_say_of_the_row(question: str, fitting: st
     assert not misfits[0] and misfits[1]
 
 
-@pytest.mark.parametrize("column", ["hours: number of hours", "a: text, b: text", ": text"])
-def test_a_column_of_no_kind_does_not_fit_the_mask(column: str) -> None:
+@pytest.mark.parametrize(
+    "column", ["hours: number of hours", "a: text, b: text", ": text", "thing; owner: text", "species / weight: text"]
+)
+def test_a_column_of_no_kind_or_of_two_things_does_not_fit_the_mask(column: str) -> None:
     request = asyncio.run(asked_of("How long?"))
     assert find_misfits({"row": "car", "columns": [column]}, json.loads(request.schema_json))
 
