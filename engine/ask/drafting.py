@@ -32,7 +32,7 @@ _DOCUMENT: Final = {"enum": ["document"]}
 _NO_DOCU: Final = rf"[dD](?:{_other_than('oO')}|[oO](?:{_other_than('cC')}|[cC]{_other_than('uU')}))"
 _NO_DOCUMENT: Final = {"type": "string", "pattern": rf"^(?:[^\s\":\\dD]|{_NO_DOCU}){_SAFE}{{0,38}}$"}
 """Whatever does not begin with `docu`."""
-_CLEARLY: Final = 0.7
+_CLEARLY: Final = 0.4
 """From which weight on the words of a question decide whether a row is a document, and not the model."""
 _SAID_ROW: Final = re.compile(
     r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?!(?:document|file|pdf|scan)\b)", re.IGNORECASE

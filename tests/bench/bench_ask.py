@@ -5,8 +5,7 @@
 
 The sets `questions`, `second` and so on to `twentysecond`, thirty each, were written with their gold by somebody who had
 not seen the code. The first sixteen are examples by now (engine/ask/examples.jsonl): each is measured with those of the
-others. By the four after these it was chosen when words decide about the row; nothing was made or chosen by the last
-two. The twelve of `dev` were looked at while it was built.
+others. Nothing was made or chosen by the last six. The twelve of `dev` were looked at while it was built.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
 column of the gold (one of the names that the gold accepts, or its words among others), and no column besides these and
