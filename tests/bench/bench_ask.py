@@ -3,9 +3,9 @@
     redwell bench ask                        # both models; REDWELL_BENCH_SETS=dev for another set
     redwell bench ask --model qwen2.5-coder-1.5b
 
-The sets `questions`, `second` and so on to `twentysecond`, thirty each, were written with their gold by somebody who had
-not seen the code. The first sixteen are examples by now (engine/ask/examples.jsonl): each is measured with those of the
-others. Nothing was made or chosen by the last six. The twelve of `dev` were looked at while it was built.
+The sets `questions`, `second` and so on to `twentysecond`, thirty each, were written with their gold by somebody who
+had not seen the code. The first sixteen are examples by now (engine/ask/examples.jsonl): each is measured with those of
+the others. Nothing was made or chosen by the last six. The twelve of `dev` were looked at while it was built.
 
 A draft is right where it has a row per document exactly if the gold has (some golds accept both), a column for each
 column of the gold (one of the names that the gold accepts, or its words among others), and no column besides these and
@@ -106,7 +106,7 @@ def other_examples(name: str) -> Examples:
 
 
 def read(name: str) -> list[dict[str, Any]]:
-    """Read a file of questions: one of SETS, `dev` or `notes`."""
+    """Read a file of questions: one of SETS, `dev`, `notes` or `notes_second`."""
     lines = (_HERE / f"ask_{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 

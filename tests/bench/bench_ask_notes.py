@@ -1,8 +1,9 @@
 """How many notes in plain words change a typed question's table as they should: `redwell bench ask_notes`.
 
-Thirty tables with a note each, written with their gold by somebody who had not seen the code (ask_notes.jsonl). A
-change is right where a row is a document exactly if the gold says so, each wanted column is there and no other, and a
-note that only says which things belong into the table is kept for the model that reads the documents.
+Two sets of thirty tables with a note each (ask_notes.jsonl, ask_notes_second.jsonl), written with their gold by
+somebody who had not seen the code; nothing was chosen by either. A change is right where a row is a document exactly if
+the gold says so, each wanted column is there and no other, and a note that only says which things belong into the table
+is kept for the model that reads the documents.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from engine.ask.drafting import _column, revise
 from engine.ask.proposal import Proposal
 from engine.cli.local_models import open_model
 
+SETS = ("notes", "notes_second")
 
-async def measure(name: str) -> None:
+
+async def measure(name: str, notes: str) -> None:
     """Change each table by its note, and print the share that is right and the others."""
     model = open_model(name)
-    right, golds = 0, read("notes")
+    right, golds = 0, read(notes)
     try:
         for gold in golds:
             before = before_note(gold)
@@ -45,7 +48,8 @@ def before_note(gold: dict[str, Any]) -> Proposal:
 
 
 @pytest.mark.parametrize("model", os.environ.get("REDWELL_BENCH_MODEL", " ".join(MODELS)).split())
-def test_notes(model: str) -> None:
-    """Print the share of one model."""
-    print()
-    asyncio.run(measure(model))
+@pytest.mark.parametrize("notes", SETS)
+def test_notes(notes: str, model: str) -> None:
+    """Print the share of one set and model."""
+    print(f"\n{notes}:")
+    asyncio.run(measure(model, notes))
