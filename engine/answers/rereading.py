@@ -100,10 +100,12 @@ def _span_of_row(cells: Sequence[str], inside: Sequence[Line]) -> Span:
 def _span_beside(line: Line, mine: Sequence[Line]) -> Span:
     """Find the lines of the document at the height of another reading's line; the page's where none is there."""
     box = line.box
-    beside = [
-        candidate.number
-        for candidate in mine
-        if box and candidate.box and candidate.box.y0 < box.y1 and box.y0 < candidate.box.y1
-    ]  # both boxes are in points of the page
+    beside = [candidate.number for candidate in mine if box and candidate.box and _are_level(box, candidate.box)]
     numbers = beside or [candidate.number for candidate in mine]
     return Span(numbers[0], numbers[-1])
+
+
+def _are_level(one: Box, other: Box) -> bool:
+    """Tell whether two boxes overlap by more than half of the smaller height: those of neighbouring lines may touch."""
+    shared = min(one.y1, other.y1) - max(one.y0, other.y0)
+    return 2 * shared > min(one.y1 - one.y0, other.y1 - other.y0)
