@@ -25,8 +25,9 @@ def _other_than(letters: str) -> str:
 
 
 _KIND: Final = rf"text|date|amount|number|person|yes/no|quotation|one of [^\s\":\\]{_SAFE}{{3,100}}"
-_COLUMN: Final = rf"^\w{_other_than(';?!,/()')}{{0,40}}: ({_KIND})$"
-"""A name has no sign that parts the things a question lists, so two of them are two columns."""
+_ANY_COLUMN: Final = rf"^[^\s\":\\]{_SAFE}{{0,40}}: ({_KIND})$"
+_NEW_COLUMN: Final = rf"^\w{_other_than(';?!,/()')}{{0,40}}: ({_KIND})$"
+"""Without the signs that part what a question lists: two things are two columns. A person may name one with them."""
 _ANY_ROW: Final = {"type": "string", "pattern": rf"^[^\s\":\\]{_SAFE}{{0,40}}$"}
 _DOCUMENT: Final = {"enum": ["document"]}
 _NO_DOCU: Final = rf"[dD](?:{_other_than('oO')}|[oO](?:{_other_than('cC')}|[cC]{_other_than('uU')}))"
@@ -64,7 +65,8 @@ async def draft(question: str, model: ModelBackend | None, examples: Examples | 
     asked = _on_one_line(question)
     *opening, last = _turns(prompt_template("ask/draft").render(question=asked))
     try:
-        value = await _ask(model, (*opening, *_shown(examples.nearest(asked, _NEAREST)), last), _row(asked, examples))
+        shown = _shown(examples.nearest(asked, _NEAREST))
+        value = await _ask(model, (*opening, *shown, last), _schema(_row(asked, examples), _NEW_COLUMN))
         return Draft(settle(_read(value, by_words.question, ())))
     except (ModelError, UsageError) as error:
         return Draft(by_words, f"{model.name} gave no draft: {error}")
@@ -107,7 +109,8 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
         rejected=[re.sub(r"\s+", " ", row) for row in rejected][:_SHOWN_REJECTED],
     )
     try:
-        value = await _ask(model, _turns(prompt), _NO_DOCUMENT if _SAID_ROW.search(wish) else _ANY_ROW)
+        row = _NO_DOCUMENT if _SAID_ROW.search(wish) else _ANY_ROW
+        value = await _ask(model, _turns(prompt), _schema(row, _ANY_COLUMN))
         changed = settle(_read(value, proposal.question, noted.notes), proposal)
     except (ModelError, UsageError) as error:
         return Draft(noted, f"{model.name} gave no draft: {error}")
@@ -147,11 +150,11 @@ def changes(before: Proposal, after: Proposal) -> list[str]:
 
 
 def _on_one_line(question: str) -> str:
-    """Write a question on one line, what it lists with commas; columns listed below it, one a line, behind a colon."""
+    """Write a question on one line; columns that are listed below it, one a line, behind a colon."""
     first, *others = [re.sub(r"^[-*•]\s*", "", line.strip()) for line in question.splitlines() if line.strip()] or [""]
     if len(others) > 1 and all(len(line.split()) <= _MOST_LISTED_WORDS for line in others):
-        question = f"{first.rstrip(' :,')}: {', '.join(line.rstrip(' ,;') for line in others)}"
-    return re.sub(r"\s+", " ", re.sub(r"\s+/\s+|\s*;\s+", ", ", question)).strip()
+        return f"{first.rstrip(' :,')}: {', '.join(line.rstrip(' ,;') for line in others)}"
+    return re.sub(r"\s+", " ", question).strip()
 
 
 def _written(proposal: Proposal) -> str:
@@ -161,8 +164,7 @@ def _written(proposal: Proposal) -> str:
     return json.dumps({"row": proposal.row or "document", "columns": columns}, indent=2, ensure_ascii=False)
 
 
-async def _ask(model: ModelBackend, turns: Sequence[Segment], row: dict[str, Any]) -> dict[str, Any]:
-    schema = _schema(row)
+async def _ask(model: ModelBackend, turns: Sequence[Segment], schema: dict[str, Any]) -> dict[str, Any]:
     request = Request(
         tuple(turns),
         canonical_json(schema),
@@ -188,12 +190,12 @@ def _row(question: str, examples: Examples) -> dict[str, Any]:
     return _DOCUMENT if per_document > 0 else _NO_DOCUMENT
 
 
-def _schema(row: dict[str, Any]) -> dict[str, Any]:
+def _schema(row: dict[str, Any], column: str) -> dict[str, Any]:
     columns = {
         "type": "array",
         "minItems": 1,
         "maxItems": MOST_COLUMNS - 1,
-        "items": {"type": "string", "pattern": _COLUMN},
+        "items": {"type": "string", "pattern": column},
     }
     return {
         "type": "object",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.ask.drafting import _ANY_ROW, _schema
+from engine.ask.drafting import _ANY_ROW, _NEW_COLUMN, _schema
 from engine.ask.examples import Example, Examples, all_examples, phrases, read_examples
 from models.fits import find_misfits
 
@@ -84,7 +84,7 @@ def test_words_of_another_language_say_nothing() -> None:
 
 def test_every_example_fits_the_mask_of_a_draft() -> None:
     for example in read_examples():
-        assert not find_misfits(json.loads(example.reply), _schema(_ANY_ROW)), example.question
+        assert not find_misfits(json.loads(example.reply), _schema(_ANY_ROW, _NEW_COLUMN)), example.question
 
 
 def test_no_example_is_a_question_that_measures() -> None:
