@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from engine.ask.examples import Example, Examples, all_examples
 from engine.ask.proposal import LONGEST_NAME, MOST_COLUMNS, Column, Proposal, as_kind, checked
-from engine.ask.wording import draft_from_words, settle
+from engine.ask.wording import draft_from_words, settle, without_named
 from engine.errors import UsageError
 from engine.language.templates import prompt_template
 from engine.operators.asking.replies import complete_entries
@@ -38,6 +38,7 @@ _CLEARLY: Final = 0.4
 _SAID_ROW: Final = re.compile(
     r"\b(?:one|a) (?:line|row|entry) (?:per|for each|for every) (?!(?:document|file|pdf|scan)\b)", re.IGNORECASE
 )
+_SAID_DOCUMENT: Final = re.compile(r"\b(?:each|every) (?:document|file|pdf|scan) is (?:one|a|an)\b", re.IGNORECASE)
 _NEAREST: Final = 4
 _MOST_TOKENS: Final = 400
 _MOST_LISTED_WORDS: Final = 5
@@ -90,9 +91,9 @@ async def draft_once(question: str, notes: Sequence[str], model: ModelBackend | 
 async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, rejected: Sequence[str] = ()) -> Draft:
     """Change a proposal by a note in plain words ("split make and model", "only cars, not weapons").
 
-    What the model changes in row and columns is taken; a note that changes neither is told to the model with the
-    question from then on. `rejected` are rows, as text, that the user called wrong; they stand for a missing note.
-    Raises UsageError for an empty note.
+    What the model changes in row and columns is taken. Where it changes neither, columns that the words of the note
+    drop are dropped, and any other note is told to the model with the question from then on. `rejected` are rows, as
+    text, that the user called wrong; they stand for a missing note. Raises UsageError for an empty note.
     """
     wish = re.sub(r"\s+", " ", note).strip()
     if not wish and rejected:
@@ -100,8 +101,9 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     if not wish:
         raise UsageError("there is no note", advice="Say in plain words what should be different.")
     noted = checked(replace(proposal, notes=(*proposal.notes, wish)))
+    by_words = _merged(proposal, replace(without_named(proposal, wish), notes=noted.notes))
     if model is None:
-        return Draft(noted, "no model is installed")
+        return Draft(by_words, "no model is installed")
     prompt = prompt_template("ask/revise").render(
         question=_on_one_line(proposal.question),
         before=_written(proposal),
@@ -109,12 +111,13 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
         rejected=[re.sub(r"\s+", " ", row) for row in rejected][:_SHOWN_REJECTED],
     )
     try:
-        row = _NO_DOCUMENT if _SAID_ROW.search(wish) else _ANY_ROW
+        row = _NO_DOCUMENT if _SAID_ROW.search(wish) and not _SAID_DOCUMENT.search(wish) else _ANY_ROW
         value = await _ask(model, _turns(prompt), _schema(row, _ANY_COLUMN))
         changed = settle(_read(value, proposal.question, noted.notes), proposal)
     except (ModelError, UsageError) as error:
-        return Draft(noted, f"{model.name} gave no draft: {error}")
-    return Draft(_merged(proposal, changed))
+        return Draft(by_words, f"{model.name} gave no draft: {error}")
+    is_same = (changed.columns, changed.row) == (proposal.columns, proposal.row)
+    return Draft(by_words if is_same else _merged(proposal, changed))
 
 
 async def revise_once(

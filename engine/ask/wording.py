@@ -6,7 +6,7 @@ English; in other languages a model's draft is kept as it is, and without a mode
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -56,6 +56,14 @@ _NOUN_ENDS: Final = re.compile(
     r"|taken|that|the|they|through|to|under|until|w|was|we|were|when|where|which|who|whose|with|within|without|you"
     r"|\w{2,}ed)\b",
     re.IGNORECASE,
+)
+_DROPS: Final = (
+    re.compile(
+        r"(?:no|without|drop|remove|delete|omit|skip|lose|leave out|take out|"
+        r"(?:i )?(?:don't|dont|do not) (?:need|want)) (.+)$"
+    ),
+    re.compile(r"(.+?) (?:can|could|should|may) (?:go|be (?:dropped|removed|deleted|left out))$"),
+    re.compile(r"(.+?) (?:is|are) (?:not|n't) (?:needed|wanted|necessary)$"),
 )
 _LONGEST_NOUN: Final = 3
 """In words."""
@@ -125,6 +133,32 @@ def _with_asked(proposal: Proposal) -> Proposal:
     if kind == "person" and any(column.kind == "person" for column in columns):
         return proposal
     return replace(proposal, columns=distinct((Column(proposal.row[:LONGEST_NAME], kind), *columns)))
+
+
+def without_named(proposal: Proposal, note: str) -> Proposal:
+    """Drop the columns that a note asks to drop: `no email or phone`, `I don't need the page`, `cost can go`.
+
+    A part of the note counts where it names nothing but columns, each by its name or by a word that no other has. At
+    least one column stays.
+    """
+    unwanted: set[str] = set()
+    goes_on = False
+    for part in re.split(r"[.,;!]|\b(?:please|pls|thanks|thank you)\b", note.lower()):
+        wish = next((found[1] for pattern in _DROPS if (found := pattern.match(part.strip()))), part if goes_on else "")
+        names = [name for name in re.split(r"\s*(?:/|&|\b(?:and|or|nor|no)\b)\s*", wish) if name.strip()]
+        named = {column.field for name in names if (column := _named(name, proposal.columns))}
+        goes_on = bool(names) and len(named) == len(names)
+        unwanted |= named if goes_on else set()
+    kept = tuple(column for column in proposal.columns if column.field not in unwanted)
+    return replace(proposal, columns=kept or proposal.columns)
+
+
+def _named(name: str, columns: Sequence[Column]) -> Column | None:
+    """Return the column of that name, or the only one with all words of it in its name."""
+    asked = re.sub(r"\s+columns?$", "", _ARTICLES.sub("", name.strip()))
+    exact = [column for column in columns if column.name.lower() == asked]
+    alike = exact or [column for column in columns if set(asked.split()) <= set(column.name.lower().split())]
+    return alike[0] if asked and len(alike) == 1 else None
 
 
 def person_column(proposal: Proposal) -> Column | None:

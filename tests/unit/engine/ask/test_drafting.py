@@ -123,6 +123,20 @@ def test_a_note_changes_columns_or_is_told_to_the_model() -> None:
     assert changes(CARS, noted) == ["The model is also told: only cars, not trucks"]
 
 
+def test_columns_that_a_note_drops_are_dropped_where_the_model_leaves_them() -> None:
+    same = model({"row": "car", "columns": ["car: text", "state: one of new, old"]})
+    for asked in (same, None):
+        made = asyncio.run(revise(CARS, "state can go", asked)).proposal
+        assert (made.columns, made.notes) == ((Column("car"),), ())
+
+
+def test_every_file_may_be_the_thing_that_a_wish_wants_a_row_for() -> None:
+    backend = model({"row": "document", "columns": ["stars: number"]})
+    table = Proposal("Reviews, with stars", "review", (Column("stars", "number"),))
+    made = asyncio.run(revise(table, "one row for each review, every file is one review", backend)).proposal
+    assert (made.row, find_misfits({"row": "document", "columns": ["a: text"]}, backend.requests[0].schema)) == ("", [])
+
+
 def test_a_wish_for_a_row_per_thing_masks_the_document() -> None:
     backend = model({"row": "party", "columns": ["party: text"]})
     contracts = Proposal("For each contract: parties", "", (Column("parties"),))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.ask.proposal import Column, Proposal
-from engine.ask.wording import draft_from_words, kind_of, settle
+from engine.ask.wording import draft_from_words, kind_of, settle, without_named
 from engine.errors import UsageError
 
 
@@ -59,3 +59,32 @@ def test_choices_that_the_question_does_not_name_are_dropped() -> None:
 def test_names_tell_kinds() -> None:
     names = ("badge number", "number of shots", "date filed", "fee for leaving", "was searched", "colour")
     assert [kind_of(name) for name in names] == ["text", "number", "date", "amount", "yes/no", "text"]
+
+
+HIVES = ("hive number", "beekeeper", "e-mail", "cost of food", "cost")
+
+
+@pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("cost can go", "hive number, beekeeper, e-mail, cost of food"),
+        ("No e-mail or beekeeper, for privacy reasons. Keep the rest.", "hive number, cost of food, cost"),
+        ("I don't need the hive number or the cost, thanks", "beekeeper, e-mail, cost of food"),
+        ("please drop food", "hive number, beekeeper, e-mail, cost"),
+        ("no hive number no beekeeper pls", "e-mail, cost of food, cost"),
+        ("the beekeeper column is not needed", "hive number, e-mail, cost of food, cost"),
+        ("no beekeepers under 18", ", ".join(HIVES)),
+        ("drop the cost and the queen", ", ".join(HIVES)),
+        ("only hives, no swarms", ", ".join(HIVES)),
+        ("no dead hives", ", ".join(HIVES)),
+        ("drop hive number, the beekeeper and e-mail", "cost of food, cost"),
+        ("no cost, keep the beekeeper", "hive number, beekeeper, e-mail, cost of food"),
+    ],
+)
+def test_a_note_that_names_columns_drops_them(note: str, kept: str) -> None:
+    table = Proposal("Which hives?", "hive", tuple(map(Column, HIVES)))
+    assert ", ".join(column.name for column in without_named(table, note).columns) == kept
+
+
+def test_the_last_column_stays() -> None:
+    assert without_named(CARS := Proposal("Cars?", "car", (Column("car"),)), "no car") == CARS
