@@ -45,7 +45,7 @@ class CareDialog(QDialog):
         self._doing = ""
         self._made = ""
         self._is_closed = False
-        title = f"Look after {Path(case).stem}"
+        title = f"Check, back up or repair {Path(case).stem}"
         self.setWindowTitle(title)
         self.setAccessibleName(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -151,7 +151,7 @@ class CareDialog(QDialog):
     def _lost(self, how: str) -> None:
         """Say that work is done again by the next worker, which gets the question anew."""
         if self._question:
-            self.verdict.setText(f"{self._doing}: the worker {how}; it begins again.")
+            self.verdict.setText(f"{self._doing}: Redwell's background program {how}; beginning again.")
 
     def _done(self, verdict: str, lines: list[str] | None = None) -> None:
         self._question = ""
@@ -183,7 +183,7 @@ class CareDialog(QDialog):
 
     def _show_backup(self, result: CareResult) -> None:
         written = f"The copy was written: {result.out}, {size_text(result.size_bytes)}."
-        sound = "It is as the case was written." if not result.difference_count else f"The copy, {check_text(result)}"
+        sound = "It was checked and is sound." if not result.difference_count else f"The copy, {check_text(result)}"
         self._done(f"{written} {sound}", finding_lines(result))
 
     def _show_repair(self, result: CareResult) -> None:
@@ -214,7 +214,7 @@ class CareDialog(QDialog):
 def check_text(result: CareResult) -> str:
     """Say what a check makes of a case."""
     if not result.difference_count:
-        return f"The case is as it was written: {counted(result.rows, 'value')} fit their checksums."
+        return f"The case is sound: {counted(result.rows, 'value')} checked."
     return f"The case is damaged: {counted(result.difference_count, 'difference')}. {_DAMAGED}"
 
 
@@ -225,5 +225,5 @@ def finding_lines(result: CareResult) -> list[str]:
         name = ": ".join(filter(None, (difference.part, difference.name)))
         lines.append(f"{name}: {difference.problem}")
     if more := result.difference_count - len(result.differences):
-        lines.append(f"and {more:,} more, which `redwell case verify` lists")
+        lines.append(f"and {more:,} more (`redwell case verify` lists all)")
     return lines + [f"not checked: {part}" for part in result.not_checked]

@@ -288,7 +288,10 @@ class WorkerClient(QObject):
     def _fail_edits(self) -> None:
         """Say of changes that are on their way that they may be lost: they are not made twice."""
         for id in [id for id, question in self._questions.items() if question.is_edit]:
-            self._questions.pop(id).failed("The change may not have been kept: the worker ended.", "Make it again.")
+            self._questions.pop(id).failed(
+                "The change may not have been kept: Redwell's background program stopped.",
+                "See whether it is there; if not, make it again.",
+            )
 
 
 def _is_gone(receiver: Callable[..., object]) -> bool:

@@ -18,7 +18,7 @@ from engine.worker.contract.results import CellDetails, CellPlace
 _VALUE_LINES = 3
 _HOW = {
     "exact": "word for word",
-    "normalised": "but for spaces, case, hyphens or quotation marks",
+    "normalised": "word for word, except spaces, capitals, hyphens or quotation marks",
     "date": "this date",
     "number": "this number",
     "name": "a form of this name",
@@ -121,7 +121,7 @@ class EvidencePanel(QWidget):
         for button in (self._before, self._after):
             button.setEnabled(len(self._places) > 1)
         if not self._places:
-            nothing = "This value was not looked for: it is not made of words of a record."
+            nothing = "This value has no place: it was not copied from a record."
             message = "Not located: this value was looked for in the records and not found." if missing else nothing
             self._where.setText(message)
             self.viewer.clear()

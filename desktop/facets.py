@@ -20,11 +20,11 @@ _GROUPS: Final[Sequence[tuple[str, str, Callable[[Facets], Counts]]]] = (
     ("kinds", "Type", lambda facets: facets.kinds),
     ("tags", "Tag", lambda facets: facets.tags),
     ("years", "Year", lambda facets: facets.years),
-    ("hidden", "Not shown by pages", lambda facets: facets.hidden),
+    ("hidden", "Hidden text", lambda facets: facets.hidden),
 )
 _FLAGS: Final[Sequence[tuple[str, str, Callable[[Facets], int]]]] = (
     ("starred", "★ Starred", lambda facets: facets.starred),
-    ("warned", "Not all was read", lambda facets: facets.warned),
+    ("warned", "Read only in part", lambda facets: facets.warned),
     ("removed", "Removed from the case", lambda facets: facets.removed),
     ("new", "New since the last run", lambda facets: facets.new),
 )

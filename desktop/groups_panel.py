@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import choice_box, tool_button
 from desktop.plain_text import plain
+from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import results
 from engine.worker.contract.results import ColumnInfo, Group
@@ -116,7 +117,7 @@ class GroupsPanel(QWidget):
             item.setToolTip(0, plain(value))
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
         if group.others:
-            more = QTreeWidgetItem(self.list, [f"{group.others:,} more values"])
+            more = QTreeWidgetItem(self.list, [counted(group.others, "more value")])
             more.setFlags(Qt.ItemFlag.NoItemFlags)
 
     def _pick(self, item: QTreeWidgetItem) -> None:

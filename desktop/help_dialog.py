@@ -30,16 +30,16 @@ FIRST_STEPS = """\
    Not right? Say in plain words what to change, or call rows wrong (R), then choose Change it.
 
 4. Run. Choose which documents: all, starred, tagged, selected, or those that match a search. Run answers the question
-   for all of them. It can be paused, and goes on after a break where it was.
+   for all of them. You can pause it; it continues where it stopped.
 
 5. Review. In Results, look at each row and its page: A accepts it, R rejects it, E corrects a cell, N writes a note.
-   Ctrl+Z takes the last step back. A model makes mistakes: what nobody has looked at is a lead and no finding.
+   Ctrl+Z takes the last step back. A model makes mistakes: what nobody has looked at is a lead, not a finding.
 
-6. Ledger. In Results, it says what became of every file and every row, and why.
+6. Ledger. In Results, the Ledger says what became of every file and every row, and why.
 
-7. Export. The table is written with your corrections and without the rows that you rejected; each value has its place.
+7. Export. The table has your corrections and no row that you rejected. Each value says where it was found.
 
-Everything happens on this computer. Offline? in this menu shows how that is ensured, and tries it.
+Everything happens on this computer. Offline? in the menu Help shows how, and tests it.
 """
 
 

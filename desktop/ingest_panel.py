@@ -54,7 +54,7 @@ class IngestPanel(QFrame):
         self.next = push_button("question", "Ask a question", self._ask_typed)
         self.dismiss = push_button("close", "Not now", self._put_off)
         self.pause = push_button("pause", "Pause", self._pause)
-        self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
+        self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 6)
         layout.addWidget(self._text, 1)
@@ -116,7 +116,11 @@ class IngestPanel(QFrame):
         """Show what reading all that is offered takes."""
         files, known = sum(e.files for e in estimates), sum(e.known for e in estimates)
         names = [Path(estimate.folder).name for estimate in estimates]
-        named = names[0] if len(names) == 1 else f"{counted(len(names), 'offer')} ({', '.join(names[:_NAMED])}"
+        named = (
+            names[0]
+            if len(names) == 1
+            else f"{counted(len(names), 'folder or file', 'folders or files')} ({', '.join(names[:_NAMED])}"
+        )
         if len(names) > 1:
             named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
         if not files:
@@ -182,7 +186,9 @@ class IngestPanel(QFrame):
 
     def _start(self) -> None:
         if self._workspace.job.is_going:
-            self._workspace.said.emit("Something else is going on.", "The offer stays here: start it after that.")
+            self._workspace.said.emit(
+                "Redwell is busy with something else.", "Start reading here when that has finished."
+            )
             return
         self._going, self._offers = self._offers, []
         self._looked_at = self._not_read = 0
@@ -224,12 +230,12 @@ class IngestPanel(QFrame):
             parts.append(f"about {duration_text(progress.left_seconds)} left")
         waiting = len(self._offers) + len(self._going)
         if waiting:
-            parts.append(f"{counted(waiting, 'offer')} after that")
+            parts.append(f"{waiting:,} more waiting")
         self._show(", ".join(parts), bar=True, offer=False, job=True)
         self._bar.setRange(0, progress.total)
         self._bar.setValue(progress.done)
         paused = job.state == "pausing"
-        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setText("Continue" if paused else "Pause")
         self.pause.setIcon(icon("resume" if paused else "pause"))
 
     def _finished(self, code: int) -> None:
@@ -244,10 +250,10 @@ class IngestPanel(QFrame):
         self._offers, self._going = [*self._going, *self._offers], []
         failed = f" {counted(self._not_read, 'file')} could not be read: see Not read." if self._not_read else ""
         if self._offers:
-            self._workspace.said.emit(f"{counted(self._looked_at, 'file')} looked at.{failed}", "")
+            self._workspace.said.emit(f"{counted(self._looked_at, 'file')} checked.{failed}", "")
             self._ask_estimates()
         else:
-            self._show(f"{counted(self._looked_at, 'file')} looked at.{failed}", bar=False, offer=True, job=False)
+            self._show(f"{counted(self._looked_at, 'file')} checked.{failed}", bar=False, offer=True, job=False)
             self.start.hide()
             self._offer_question(self._looked_at > self._not_read)
         self._looked_at = self._not_read = 0
@@ -280,10 +286,10 @@ class IngestPanel(QFrame):
 
 def _what_is_there(files: int, removed: int) -> str:
     """Say that there is nothing to read, and where what was removed is found."""
-    sentence = "the file is in the case." if files == 1 else f"all {files:,} files are in the case."
+    sentence = "it is already in the case." if files == 1 else f"all {files:,} files are already in the case."
     if not removed:
         return sentence
-    return f"{sentence} Removed from it: {removed:,}; tick Removed from the case to put that back."
+    return f"{sentence} You removed {removed:,} of them: tick Removed from the case to put them back."
 
 
 def _new_files(files: int, known: int) -> str:

@@ -87,7 +87,7 @@ class Job(QObject):
     def start(self, name: str, **given: Any) -> None:
         """Start a job with the keys of its command; does nothing while another one is going."""
         if self.is_going:
-            self.failed.emit("Something is going on already.", "Wait for its end, or cancel it.")
+            self.failed.emit("Redwell is busy with something else.", "Wait until it has finished, or stop it.")
             return
         self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
         self.state, self.progress, self.was_lost, self.refusal = "going", Progress(), False, None
@@ -125,7 +125,9 @@ class Job(QObject):
         if self.is_going:
             self.was_lost = True
             self._end()
-            self.failed.emit(f"The worker {how} while it was at work.", "What was finished is kept: start it again.")
+            self.failed.emit(
+                f"Redwell's background program {how} during the work.", "What was finished is kept: start it again."
+            )
 
     def _end(self) -> None:
         self._id = ""

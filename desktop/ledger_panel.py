@@ -18,14 +18,14 @@ from desktop.workspace import Workspace
 from engine.worker.contract import ledger
 from engine.worker.contract.ledger import LedgerEntry, LedgerSums, OperatorSums
 
-_TITLES: Final = ("What", "Operator", "Why", "What to do", "What the model said")
+_TITLES: Final = ("What", "Step", "Why", "What to do", "What the model said")
 _WIDTHS: Final = (130, 110, 270, 200)
 _FATES: Final = (("failed", "Failed"), ("rejected", "Left out"))
 _TOLD: Final = {"cut": "cut to fit", "split": "read in parts"}
 
 
 OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
-    Column("Operator", lambda row: row.operator),
+    Column("Step", lambda row: row.operator),
     Column("Rows in", lambda row: f"{row.rows_in:,}", is_right=True),
     Column("Done", lambda row: f"{row.output:,}", is_right=True),
     Column("Left out", lambda row: f"{row.rejected:,}", is_right=True),
@@ -70,7 +70,7 @@ class LedgerPanel(QWidget):
         for key, title in _FATES:
             self.fate.addItem(title, key)
         self.fate.currentIndexChanged.connect(lambda index: self._list())
-        self.operator_table = make_table(self.operators, "Operators of the run")
+        self.operator_table = make_table(self.operators, "Steps of the run")
         self.table = make_table(self.entries, "What failed or was left out")
         self.table.activated.connect(self._open)
         self.table.doubleClicked.connect(self._open)
@@ -163,7 +163,9 @@ def sums_text(found: LedgerSums) -> str:
         f"{counted(files.duplicates, 'duplicate')}, {files.failed:,} failed."
         if files.found
         else "No files.",
-        "Every file and every row is accounted for." if found.adds_up else "It does not add up: please report this.",
+        "Every file and every row is accounted for."
+        if found.adds_up
+        else "The counts do not add up. That is a fault in Redwell: please report it.",
     ]
     parts += [
         f"{counted(note.count, 'row')} {_TOLD.get(note.verdict, note.verdict)} by {note.operator}."

@@ -29,7 +29,7 @@ _BY = {
     "model": "the model",
     "user": "you",
     "transitivity": "both are the same as a third",
-    "similarity": "the likeness of their texts",
+    "similarity": "how alike they are spelled",
     "limit": "not asked",
 }
 
@@ -76,7 +76,7 @@ class NamesPanel(QWidget):
         """Ask how a name came about."""
         self.stop()
         self._run, self._column, self._name = run, column, name
-        self._title.setText(f"{name}: looking at how it came about…")
+        self._title.setText(f"{name}: finding out where it comes from…")
         self._question = self._workspace.ask(names.HISTORY, self._show, run=run, column=column, name=name)
 
     def clear(self, hint: str) -> None:

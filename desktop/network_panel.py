@@ -30,9 +30,9 @@ from engine.worker.contract.results import ColumnInfo
 
 _KINDS = (("", "–"), ("people", "People"), ("organizations", "Organizations"), ("things", "Other things"))
 """What a column holds, as engine.results.network.NetworkChoice has it, and in words."""
-_NO_COLUMN = "Say at the right which columns hold people, organizations or other things."
+_NO_COLUMN = "Choose on the right which columns hold people, organizations or other things."
 _NO_NODE = "No row names anything in the chosen columns."
-_WAITING = "The network is being laid out…"
+_WAITING = "The network is being drawn…"
 _PICTURE_SIZE = QSize(1600, 1200)
 _ROW = Qt.ItemDataRole.UserRole
 
@@ -63,7 +63,9 @@ class NetworkPanel(RowsPanel):
         self.pictures.written.connect(self.say_written)
         self._note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._note.hide()
-        self._title = QLabel("Click a node or a link.", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._title = QLabel(
+            "Click a name or a line between two names.", textFormat=Qt.TextFormat.PlainText, wordWrap=True
+        )
         self.rows = QListWidget()
         self.rows.setAccessibleName("Rows of the node or link")
         self.rows.setWordWrap(True)
@@ -191,7 +193,7 @@ class NetworkPanel(RowsPanel):
     def _clear_rows(self) -> None:
         self._opens_first = False
         self.rows.clear()
-        self._title.setText("Click a node or a link.")
+        self._title.setText("Click a name or a line between two names.")
 
     def _arrange(self) -> None:
         top = QHBoxLayout()

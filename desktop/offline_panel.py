@@ -58,8 +58,10 @@ class OfflinePanel(QDialog):
         self.verdict.setFont(font)
         self.report = QPlainTextEdit(readOnly=True)
         self.report.setAccessibleName("What was looked at, tried and kept")
-        self.attempt = push_button("retry", "Try from each process", self.try_each)
-        self.attempt.setToolTip("A process of each kind asks for a socket. Nothing is sent, and no model is loaded.")
+        self.attempt = push_button("retry", "Try from each program", self.try_each)
+        self.attempt.setToolTip(
+            "Each program of Redwell asks for network access. Nothing is sent, and no model is loaded."
+        )
         self.work = push_button("models", "Work without network", self.work_without)
         self.work.setToolTip(
             "A picture is read and the smallest model asked where there is no network: up to a minute."
@@ -81,7 +83,7 @@ class OfflinePanel(QDialog):
     def try_each(self) -> None:
         """Have a process of each kind ask for a socket, this one too."""
         self._space.window_tried = try_window()
-        self._ask(TRY, "A process of each kind asks for a socket…", case=self._space.case)
+        self._ask(TRY, "Each program of Redwell asks for network access…", case=self._space.case)
 
     def work_without(self) -> None:
         """Read a picture and ask a model in a process without network."""
@@ -166,13 +168,13 @@ def fence_text(processes: Sequence[LiveProcess]) -> str:
     parts = []
     refused = [each for each in processes if each.state == "refused"]
     if len(refused) == len(processes):
-        return f"The kernel refuses the network to all {len(processes)} processes of Redwell that run now."
+        return f"The system blocks the network for all {len(processes)} programs of Redwell that run now."
     if allowed := [each for each in processes if each.state == "allowed"]:
-        parts.append(f"The kernel does not keep these from the network: {_with_reasons(allowed)}.")
+        parts.append(f"The system does not block the network for: {_with_reasons(allowed)}.")
     if unknown := [each for each in processes if each.state == "unknown"]:
         parts.append(f"Not known: {_with_reasons(unknown)}.")
     if refused:
-        parts.append(f"It refuses the network to: {', '.join(each.kind for each in refused)}.")
+        parts.append(f"It is blocked for: {', '.join(each.kind for each in refused)}.")
     return " ".join(parts)
 
 
@@ -180,8 +182,8 @@ def verdict_text(state: OfflineState, isolated: IsolatedCheck | None = None) -> 
     """Sum up what is known, and say no more than that."""
     parts = [fence_text(state.processes)]
     for outcome, sentence in (
-        ("made", "A socket was not refused to: {}."),
-        ("python", "Only Python refused a socket to: {}."),
+        ("made", "These could reach the network when tried: {}."),
+        ("python", "Blocked by Python only, not by the system: {}."),
         ("untried", "Not tried: {}."),
     ):
         if kinds := [each.kind for each in state.tried if each.outcome == outcome]:

@@ -101,7 +101,7 @@ class PassphraseDialog(_Dialog):
         self.passphrase = self._field("&Passphrase", "Passphrase")
         self._look()
         if is_wrong:
-            self.hint.setText("That passphrase does not open it. Look at capital letters and the layout of the keys.")
+            self.hint.setText("That passphrase does not open it. Check capital letters and the keyboard layout.")
 
     def accept(self) -> None:
         """Give the passphrase."""
@@ -121,7 +121,7 @@ class NewPassphraseDialog(_Dialog):
         super().__init__(title, WARNING, verb, parent)
         self.current = self._field("&Passphrase now", "Passphrase now") if has_one else None
         self.new = self._field("&New passphrase", "New passphrase")
-        self.again = self._field("The same &again", "The same again")
+        self.again = self._field("New passphrase &again", "New passphrase again")
         self._look()
 
     def accept(self) -> None:

@@ -36,7 +36,7 @@ from engine.worker.contract.queue import Question, QueueEntry
 
 _PIPELINES = "Questions (*.yaml *.yml)"
 _EMPTY = (
-    "Nothing is queued.\n\nMake a question in the place Question, or choose Add.\n"
+    "Nothing is queued.\n\nWrite a question in Question, or choose Add.\n"
     "Several questions run one after the other, overnight too."
 )
 
@@ -203,8 +203,10 @@ class RunChoices(QWidget):
         self._entry: QueueEntry | None = None
         self.documents = _box("Documents that the run reads")
         self.model = _box("Model that the run asks")
-        self.trust = CheckBox("Let the question run Python of its own")
-        self.trust.setToolTip("For questions with steps in Python, after you have read them.\nIt can only compute.")
+        self.trust = CheckBox("Let the question run its own Python code")
+        self.trust.setToolTip(
+            "For questions with steps in Python, after you have read them.\nThe code can only calculate."
+        )
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.addRow("&Documents", self.documents)

@@ -202,7 +202,7 @@ class ResultsLayout(QWidget):
         self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:
-        self._missing = CheckBox("Only with cells not located")
+        self._missing = CheckBox("Only with values not found in the records")
         self._unreviewed = CheckBox("Only not reviewed")
         self._new = CheckBox("Only new since the last run")
         self._new.hide()

@@ -114,7 +114,7 @@ class ResultsReview(QObject):
         run = self._model.run
         if not run:
             return None
-        dialog = QFileDialog(self._table, "Reviewed rows as gold answers")
+        dialog = QFileDialog(self._table, "Save reviewed rows as right answers")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("jsonl")
@@ -176,7 +176,7 @@ class ResultsReview(QObject):
 
     def _may_edit(self) -> bool:
         if not self._model.can_edit:
-            self._workspace.said.emit("The case can be read, not changed.", self._workspace.read_only)
+            self._workspace.said.emit("The case is open read-only.", self._workspace.read_only)
         return self._model.can_edit
 
     def _chosen(self) -> list[str]:
@@ -200,6 +200,6 @@ class ResultsReview(QObject):
             f"{progress.rejected:,} rejected",
         ]
         if progress.unplaced:
-            parts.append(f"{progress.unplaced:,} rows reviewed in earlier runs are not in this one")
+            parts.append(f"not in this run, but reviewed in an earlier one: {counted(progress.unplaced, 'row')}")
         self._progress.setToolTip(plain(", ".join(parts)))
         self._progress.setAccessibleDescription(f"{done} of {rows} rows reviewed: {', '.join(parts)}")

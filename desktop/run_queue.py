@@ -268,7 +268,7 @@ class RunQueue(QObject):
         if code == CANCELLED:
             self._end("cancelled", "stopped; what was finished is kept", go_on=False)
             return
-        self._end(*_ENDED.get(code, ("failed", f"ended with code {code}")), go_on=True)
+        self._end(*_ENDED.get(code, ("failed", f"stopped unexpectedly (code {code})")), go_on=True)
 
     def _failed(self, message: str, advice: str) -> None:
         if not self.current:

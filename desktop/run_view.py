@@ -17,7 +17,7 @@ from engine.worker.contract.run import AskedBack, OperatorLine, ReasonLine, RunP
 
 _ROWS_MILLISECONDS = 1000
 _FIELD_WIDTH = 170
-_SHORT = {"rejected": "not wanted", "failed": "failed"}
+_SHORT = {"rejected": "left out", "failed": "failed"}
 
 
 def _number(count: int) -> str:
@@ -25,7 +25,7 @@ def _number(count: int) -> str:
 
 
 OPERATOR_COLUMNS: Sequence[Column[OperatorLine]] = (
-    Column("Operator", lambda row: row.name),
+    Column("Step", lambda row: row.name),
     Column("Kind", lambda row: row.kind),
     Column("Done", lambda row: f"{row.done:,}", is_right=True),
     Column("Left", lambda row: f"{row.total - row.done:,}" if row.total > row.done else "", is_right=True),
@@ -40,7 +40,7 @@ OPERATOR_COLUMNS: Sequence[Column[OperatorLine]] = (
 )
 REASON_COLUMNS: Sequence[Column[ReasonLine]] = (
     Column("Rows", lambda row: f"{row.rows:,}", is_right=True),
-    Column("Operator", lambda row: row.operator),
+    Column("Step", lambda row: row.operator),
     Column("What", lambda row: _SHORT.get(row.fate, row.fate)),
     Column("Reason", lambda row: row.reason),
 )
@@ -58,7 +58,7 @@ class RunView(QWidget):
         self.meters = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.meters.setAccessibleName("What the run takes")
         self.meters.setWordWrap(True)
-        self.operator_table = make_table(self.operators, "Operators of the run")
+        self.operator_table = make_table(self.operators, "Steps of the run")
         self.operator_table.selectionModel().currentRowChanged.connect(lambda now, before: self._choose_operator())
         self.row_table = make_table(self.rows, "Latest rows")
         self.row_table.horizontalHeader().setDefaultSectionSize(_FIELD_WIDTH)

@@ -56,7 +56,7 @@ class SearchesButton(QPushButton):
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Save this search")
-        dialog.setLabelText("Name of the search (one that is there is replaced):")
+        dialog.setLabelText("Name of the search (a saved one of this name is replaced):")
         dialog.setComboBoxItems(["", *self.names()])
         dialog.setComboBoxEditable(True)
         dialog.textValueSelected.connect(self.save)

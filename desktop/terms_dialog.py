@@ -170,7 +170,7 @@ class TermsDialog(QDialog):
         """Write the counts that are shown, as .csv, .xlsx or .jsonl."""
 
         def written(rows: int) -> None:
-            self.told.setText(f"Written {path}, {counted(rows, 'document')}.")
+            self.told.setText(f"Saved to {path}: {counted(rows, 'document')}.")
 
         self._space.ask(search.SAVE_TERMS, written, self._failed, terms=self._counted, file=path, only=self._only)
 

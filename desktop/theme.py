@@ -17,7 +17,7 @@ Theme = Literal["system", "light", "dark", "contrast"]
 """`contrast` is black on white; `system` takes high contrast too, light or dark, where a person has asked for it."""
 THEMES: Final[tuple[Theme, ...]] = ("system", "light", "dark", "contrast")
 THEME_NAMES: Final[Mapping[Theme, str]] = {
-    "system": "As the system",
+    "system": "Same as the system",
     "light": "Light",
     "dark": "Dark",
     "contrast": "High contrast",

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.plain_text import plain
+from desktop.words import counted
 from engine.worker.contract.timeline import ShownEntry
 
 _MARGIN = 14.0
@@ -168,7 +169,7 @@ class TimelineView(QWidget):
         self.drawing, self._current = drawing, -1
         self.setAccessibleName(f"Timeline: {drawing.title}")
         undated = len(drawing.moments) - drawing.dated
-        summary = f"{drawing.dated} dates, {undated} without a sure date. {drawing.note}"
+        summary = f"{counted(drawing.dated, 'date')}, {undated:,} without a sure date. {drawing.note}"
         self.setAccessibleDescription(summary.strip())
         self.setMinimumSize(self.sizeHint())
         self.updateGeometry()

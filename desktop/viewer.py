@@ -300,7 +300,9 @@ class Viewer(QWidget):
 
     def _say_hint(self, text: PageText) -> None:
         shown = len(text.lines)
-        hint = "" if shown else "No text was found on this page."
+        hint = (
+            "" if shown else "No text was found on this page. Read again by OCR, in the menu Documents, may find some."
+        )
         if shown and text.total_lines > shown:
             first, last = text.lines[0].number, text.lines[-1].number
             hint = f"Lines {first:,} to {last:,} of {text.total_lines:,}. Search to reach the others."

@@ -82,7 +82,7 @@ class PasswordBar(QWidget):
 
     def ask(self, *, was_wrong: bool) -> None:
         """Ask, and say so when the one given before was wrong."""
-        self._hint.setText("This password does not open it." if was_wrong else "The page is encrypted.")
+        self._hint.setText("This password does not open it." if was_wrong else "This document needs a password.")
         self._password.clear()
         self.show()
         self._password.setFocus()

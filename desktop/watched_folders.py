@@ -75,7 +75,7 @@ class WatchedFolders(QObject):
         """Say once that a folder cannot be looked at."""
         if folder not in self._missing:
             self._missing.add(folder)
-            self._workspace.said.emit(f"A watched folder cannot be looked at: {message}.", advice)
+            self._workspace.said.emit(f"A watched folder cannot be checked: {message}.", advice)
 
     def _take(self, estimate: IngestEstimate) -> None:
         folder, new = estimate.folder, estimate.files - estimate.known

@@ -63,7 +63,7 @@ _GOING = {
     "run": "A question is being answered.",
     "build": "A question is being improved.",
     "export": "A file is being written.",
-    "convert": "The case is being written anew.",
+    "convert": "The case is being encrypted or decrypted.",
     "try": "A preview is being made.",
 }
 """What is said of a job when the window is closed."""
@@ -216,7 +216,7 @@ class MainWindow(QMainWindow):
             self.workspace.model_offered.emit(path)
         records = [path for path in paths if path not in cases and path not in models]
         if cases and records:
-            self.messages.say("The case is opened; the files beside it were not taken.", "Drop them once more.")
+            self.messages.say("The case was opened; the other files were not added.", "Drop them again.")
         elif records:
             self.workspace.take_all(records)
         if len(cases) > 1:
@@ -242,7 +242,7 @@ class MainWindow(QMainWindow):
 
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
-        what = _GOING.get(self.workspace.job.name, "Something is going on.")
+        what = _GOING.get(self.workspace.job.name, "Redwell is still working.")
         asked = YesOrNo(
             "Close Redwell?",
             f"{what} Close Redwell anyway?",
@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
 
     def _make_side(self) -> QListWidget:
         side = QListWidget()
-        side.setAccessibleName("Places")
+        side.setAccessibleName("Parts of the window")
         side.setFixedWidth(_SIDE_WIDTH)
         side.setIconSize(QSize(20, 20))
         side.setSpacing(2)
@@ -304,7 +304,7 @@ class MainWindow(QMainWindow):
 
     def _show_fence(self, processes: list[LiveProcess] | None, problem: str = "") -> None:
         """Show what the kernel says of this process and those of the worker; None: it did not say, and `problem`."""
-        text, tip = NETWORK_UNKNOWN, "Whether the kernel keeps Redwell from the network is not known yet."
+        text, tip = NETWORK_UNKNOWN, "It is not known yet whether the system blocks the network for Redwell."
         if processes is not None:
             everyone = [window_process(), *processes]
             states = {each.state for each in everyone}
@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
             text = NETWORK_REFUSED if states == {"refused"} else text
             tip = fence_text(everyone)
         elif problem:
-            tip = f"Whether the kernel keeps Redwell from the network could not be found out: {problem}."
+            tip = f"Whether the system blocks the network for Redwell could not be found out: {problem}."
         self._offline.setIcon(icon("offline" if text == NETWORK_REFUSED else "warning"))
         self._offline.setText(text)
         self._offline.setToolTip(plain(f"{tip} Click to see more, and to try."))

@@ -101,7 +101,9 @@ class Workspace(QObject):
         self._refresh = QTimer(self, interval=REFRESH_MILLISECONDS, singleShot=True)
         self._refresh.timeout.connect(self._tell_change)
         client.problem.connect(self.said)
-        client.lost.connect(lambda how: self.said.emit(f"The worker {how}; another one is being started.", ""))
+        client.lost.connect(
+            lambda how: self.said.emit(f"Redwell's background program {how} and is being started again.", "")
+        )
         client.told.connect(self._take)
         self.job.failed.connect(self.said)
         self.job.failed.connect(lambda message, advice: self._not_converted())
@@ -145,12 +147,15 @@ class Workspace(QObject):
             self.case_opened.emit(self.case)
             self.summary_changed.emit()
             if self.read_only:
-                self.said.emit(f"The case can be read, not changed: {self.read_only}", "")
+                self.said.emit(
+                    f"The case is open read-only: {self.read_only}.",
+                    "Close the other program that uses it, or get permission to write to the file. Then open it again.",
+                )
             else:
                 self._complete_facts(0)
             if is_encrypted and not self.summary.is_encrypted:
                 self._unlock(path, "")
-                self.said.emit("That case was there before, and is not encrypted.", "Settings can encrypt it.")
+                self.said.emit("That case already existed and is not encrypted.", "You can encrypt it in Settings.")
             for folder in folders:
                 self.folder_offered.emit(folder)
 

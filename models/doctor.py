@@ -84,7 +84,9 @@ def check_runtime(*, again: bool = True) -> Check:
     """
     name = "llama.cpp runtime"
     if importlib.util.find_spec("llama_cpp") is None:
-        return Check(name, False, "llama-cpp-python is not installed", "Run `make setup`.")
+        return Check(
+            name, False, "llama-cpp-python is not installed", "Install Redwell again (from source: `make setup`)."
+        )
     version = importlib.metadata.version("llama-cpp-python")
     here = [status for status in list_models() if status.kind == "language" and status.installed]
     installed = [status for status in here if status.path.is_file() and not status.is_broken]
@@ -109,7 +111,11 @@ def _repair(*, crashed: bool) -> str:
     folder = Path(spec.origin).parent / "lib" if spec and spec.origin else Path()
     if any(folder.glob("libggml-cpu-*.so")):  # a package: nothing can be built
         return "Set REDWELL_PROCESSOR=x64 (the slowest, which runs everywhere), or haswell, and try again."
-    return "Build it again for this CPU: `make setup REBUILD=1`." if crashed else "Run `make setup`."
+    return (
+        "Build it again for this CPU: `make setup REBUILD=1`."
+        if crashed
+        else "Install Redwell again (from source: `make setup`)."
+    )
 
 
 def _named_processor() -> str:
@@ -192,7 +198,7 @@ def check_memory() -> Check:
     if context >= LEAST_CHOSEN_CONTEXT:
         limited = f"{detail}: its context is limited to {context:,} of {status.context_tokens:,} tokens"
         return Check("Memory", False, limited, "Close other programs for more.")
-    advice = "Close other programs, set REDWELL_CONTEXT_TOKENS to a smaller number, or use a smaller model."
+    advice = "Close other programs, set a shorter text in Settings (REDWELL_CONTEXT_TOKENS), or use a smaller model."
     return Check("Memory", False, detail, advice)
 
 

@@ -84,7 +84,7 @@ def run_program(command: Sequence[str], is_given_up: Callable[[], bool]) -> tupl
                     continue
                 process.kill()
                 process.communicate()
-                raise InstallStopped("the download was given up", advice="Install again to go on.") from None
+                raise InstallStopped("the download was stopped", advice="Install again to go on.") from None
             return process.returncode, said
 
 

@@ -63,7 +63,8 @@ def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rat
     if not memory.fits:
         space = (
             f"its whole context of {status.context_tokens:,} tokens needs {_gb(memory.needed_bytes)} of memory, and "
-            f"{_gb(memory.available_bytes)} are free: set REDWELL_CONTEXT_TOKENS to {fitting} or less"
+            f"{_gb(memory.available_bytes)} are free: set the longest text in Settings (REDWELL_CONTEXT_TOKENS) "
+            f"to {fitting} or less"
         )
     return replace(prospect, verdict="slow" if rates and is_slow(rates) else "fits", why=space)
 

@@ -44,7 +44,7 @@ class StorageError(Exception):
 class CaseMissing(StorageError):
     """There is no case file at the path."""
 
-    default_advice = "Check the path; `redwell run --case PATH` makes a new case."
+    default_advice = "Open it where it is now, or make a new one: New case, or `redwell run --case PATH`."
 
 
 class CaseGone(StorageError):
@@ -120,7 +120,7 @@ class EncryptionMissing(StorageError):
     """The library that encrypts cases is not installed."""
 
     is_environment = True
-    default_advice = "Run `make setup`, or install sqlcipher3 in the environment of Redwell."
+    default_advice = "Install Redwell again (from source: `make setup`)."
 
 
 class CaseLocked(StorageError):
@@ -143,7 +143,7 @@ class CaseReadOnly(StorageError):
     """The case file, or the folder that must hold its -wal and .lock files, cannot be written."""
 
     is_environment = True
-    default_advice = "Give yourself the right to write to the file and its folder, or copy the case elsewhere."
+    default_advice = "Get permission to write to the file and its folder, or copy the case elsewhere."
 
 
 class DiskFailed(StorageError):

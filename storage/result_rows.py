@@ -38,7 +38,8 @@ class ResultRows(Topic):
         columns = self._columns(run_id)
         if columns is None:
             raise ExportError(
-                f"run {run_id} of {self._path} has delivered no results yet", advice="Resume the run, then look again."
+                f"run {run_id} of {self._path} has delivered no results yet",
+                advice="Run the question again (it goes on where it stopped), then look again.",
             )
         return columns
 

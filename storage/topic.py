@@ -38,7 +38,9 @@ class Topic:
     def _document_key(self, document_id: str) -> int:
         row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])
         if row is None:
-            raise NotInCase(f"the case {self._path} has no document {document_id}", advice="Ingest the file first.")
+            raise NotInCase(
+                f"the case {self._path} has no document {document_id}", advice="Add the file to the case first."
+            )
         return int(row[0])
 
     def _document_keys(self, document_ids: set[str]) -> dict[str, int]:

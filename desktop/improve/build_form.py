@@ -117,7 +117,7 @@ class BuildForm(QWidget):
 
     def _show_minutes(self) -> None:
         self.told.setText(duration_text(MINUTES[self.minutes.value()] * 60))
-        self.minutes.setToolTip(plain(f"The whole build takes no longer than {self.told.text()}"))
+        self.minutes.setToolTip(plain(f"Improving takes no longer than {self.told.text()}"))
         self.within.setVisible(self.policy.currentData() == WITHIN)
         self.changed.emit()
 

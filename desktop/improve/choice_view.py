@@ -16,7 +16,7 @@ from desktop.tables import make_table
 from desktop.words import duration_text
 from engine.worker.contract.build import LastBuild
 
-EMPTY = "No plan was rated yet.\n\nEach plan stands here by its rating and its time as soon as it was tried."
+EMPTY = "No plan has been rated yet.\n\nEach plan appears here, with its rating and time, once it has been tried."
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class DiffView(TextView):
     """Shows what changed between two plans."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("What changed in the pipeline", parent)
+        super().__init__("What changed in the question", parent)
         self.highlighter = DiffHighlighter(self.document())
 
     def show_diff(self, diff: str) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont
 
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.plain_text import plain
-from desktop.words import duration_text
+from desktop.words import counted, duration_text
 from engine.worker.contract.build import PlanWords
 from engine.worker.contract.events import Event
 
@@ -24,7 +24,7 @@ HINTS: Final = (
     "From 1, useless, to 4, nothing to improve",
     "Rows of the sample that it was rated on",
     "Time for these rows if no reply is kept from before",
-    "Plans that promise little are rated on few rows",
+    "Weak plans are rated on only a few rows",
 )
 OWN_TITLE = "Your question"
 
@@ -161,7 +161,7 @@ class PlanTree(QAbstractItemModel):
         """Say in the first cell of a row all that the row says."""
         if column:
             return self._text(line, column)
-        rated = f", rated {line.score:.2f} of 4 on {line.rows} rows" if line.score is not None else ""
+        rated = f", rated {line.score:.2f} of 4 on {counted(line.rows, 'row')}" if line.score is not None else ""
         return f"{self.title(line)}{rated}, {self.lines.state_of(line)}"
 
     def _tip(self, line: PlanLine) -> str:

@@ -40,7 +40,7 @@ class PlanPoint:
     @property
     def described(self) -> str:
         """Describe the point in words."""
-        chosen = ", chosen by the build" if self.is_chosen else ""
+        chosen = ", chosen" if self.is_chosen else ""
         beaten = "" if self.is_on_front or self.is_own else ", another plan is better or faster"
         return f"{self.name}: rated {self.score:.2f} of 4, about {duration_text(self.seconds)} in all{chosen}{beaten}"
 
@@ -226,7 +226,7 @@ class Scatter(QWidget):
         current = next((point.described for point in self.points if point.plan == self.current), "")
         self.setAccessibleName("Chart: plans by rating and time")
         others = "; ".join(point.described for point in self.points if point.plan != self.current)
-        self.setAccessibleDescription(f"{current}. Others: {others}" if current else "No plan was rated yet")
+        self.setAccessibleDescription(f"{current}. Others: {others}" if current else "No plan has been rated yet")
 
 
 def ticks_up_to(seconds: float) -> list[float]:

@@ -11,7 +11,7 @@ from engine.worker.contract.queue import QueueEntry
 
 ENDINGS: Final = {
     "finished": "Finished",
-    "out of time": "The time was over",
+    "out of time": "Time ran out",
     "stopped": "Stopped; the best plan so far is kept",
 }
 

@@ -109,7 +109,7 @@ class DocumentsPlace(Place):
     def add_actions(self, actions: Actions) -> None:
         """Add what can be done with documents, and with a page."""
         add = actions.add
-        add("&Search the records…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
+        add("&Search the documents…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
         add("&Count a list of terms…", self.count_terms, menu="Documents", shortcut="Ctrl+Alt+Shift+F")
         add("Sa&ve this search…", self.searches.ask_to_save, menu="Documents", shortcut="Ctrl+Alt+Shift+S")
         add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
@@ -182,9 +182,9 @@ class DocumentsPlace(Place):
     def _ask_new(self, question: NewToQuestion | None) -> None:
         space = self.workspace
         if question is None:
-            space.said.emit("No question was asked of this case yet.", "Type one in Question.")
+            space.said.emit("No question has been asked in this case yet.", "Type one in Question.")
         elif not question.documents:
-            space.said.emit(f"No document is new to {question.name}.", "It has read all that came since.")
+            space.said.emit(f"There are no new documents for {question.name}.", "It has already read them all.")
         else:
             choice = these_documents(question.documents)
             then = lambda saved: space.answer_wanted.emit(saved["path"], choice)  # noqa: E731
@@ -209,7 +209,7 @@ class DocumentsPlace(Place):
         self._unwatch.setEnabled(bool(folders))
         names = ", ".join(Path(folder).name for folder in folders)
         gone = "".join(f" {said}" for said in self.watched.gone.values() if said)
-        self._watching.setText(f"Watched for new files: {names}. What comes is offered here to be read.{gone}")
+        self._watching.setText(f"Watching for new files: {names}. You can read them here when they come.{gone}")
         self._watching.setToolTip(plain("\n".join(folders)))
         self._watching.setVisible(bool(folders))
 
@@ -219,7 +219,9 @@ class DocumentsPlace(Place):
         if not chosen:
             self.workspace.said.emit("There is no document to remove.", "Select documents in the table first.")
         elif self.facets.chosen().get("removed"):
-            self.workspace.said.emit("These documents are removed already.", "Put back into the case undoes that.")
+            self.workspace.said.emit(
+                "These documents are already removed.", "To undo that, choose Put back into the case."
+            )
         else:
             self.workspace.ask(documents.REMOVAL, lambda removal: self._ask_removal(chosen, removal), documents=chosen)
 
@@ -282,8 +284,10 @@ class DocumentsPlace(Place):
         self.facets.clear_choice()
 
     def _build(self) -> None:
-        self.words = QLineEdit(placeholderText='Search all records: words, "a phrase", offic*', clearButtonEnabled=True)
-        self.words.setAccessibleName("Search all records")
+        self.words = QLineEdit(
+            placeholderText='Search all documents: words, "a phrase", offic*', clearButtonEnabled=True
+        )
+        self.words.setAccessibleName("Search all documents")
         self.names = QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True)
         self.names.setAccessibleName("Filter by name")
         self.names.setMaximumWidth(200)
@@ -468,13 +472,13 @@ class DocumentsPlace(Place):
         elif self.hits.hits.is_fuzzy:
             self.workspace.said.emit(
                 f"No line has the words {words!r} as they are written.",
-                "Shown are lines with similar words, as a reader of scans may have misread them.",
+                "These lines have similar words: a scan may have been misread.",
             )
 
     def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
         count = len(self.selected())
         if not count or not (on or tags):
-            self.workspace.said.emit("There is no document to do this with.", "Select documents in the table first.")
+            self.workspace.said.emit("No document is selected.", "Select documents in the table first.")
             return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -45,7 +45,7 @@ _REVIEWS = (
     ("beside", "Beside it: verdict, corrected value and note in columns of their own"),
     ("applied", "Corrected values in place of the model's, with verdict and note"),
 )
-_EMPTY = "There are no results to export yet. Ask a question of the documents and run it."
+_EMPTY = "There are no results to export yet. Ask a question about the documents and run it."
 
 
 class ExportPlace(Place):
@@ -118,7 +118,9 @@ class ExportPlace(Place):
         if not path or not self.runs.currentData():
             return
         if self.workspace.job.is_going:
-            self.workspace.said.emit("Something is going on already.", "Wait for its end, or cancel it; then export.")
+            self.workspace.said.emit(
+                "Redwell is busy with something else.", "Wait until it has finished, or stop it; then export."
+            )
             return
         shown = self.workspace.shown_results
         is_same = shown.get("run") == self.runs.currentData()
@@ -167,7 +169,7 @@ class ExportPlace(Place):
         self.only_selected = CheckBox("Only the rows selected in Results")
         self.only_columns = CheckBox("Only the columns shown in Results")
         self.wide_form = RadioButton("One row for each result (wide)")
-        self.long_form = RadioButton("One row for each place of evidence (long)")
+        self.long_form = RadioButton("One row for each place that a value was found in (long)")
         self.wide_form.setChecked(True)
         self.reviews = choice_box("Reviews")
         for key, title in _REVIEWS:
@@ -175,9 +177,9 @@ class ExportPlace(Place):
         self.reviews.setCurrentIndex(2)
         self.drop_rejected = CheckBox("Leave out rows that were rejected")
         self.drop_rejected.setChecked(True)
-        self.despite_changes = CheckBox("Also what differs from what was recorded, with a warning in every row")
-        self.bom = CheckBox("Mark the file as UTF-8 (Excel on Windows needs that)")
-        self.joined = CheckBox("Write lists as text joined by ; instead of JSON")
+        self.despite_changes = CheckBox("Export even if another program changed the case, with a warning in every row")
+        self.bom = CheckBox("Make accents readable in Excel on Windows (marks the file as UTF-8)")
+        self.joined = CheckBox("Write lists as plain text, with ; between the entries")
         self.joined.setChecked(True)
 
     def _format_box(self) -> QGroupBox:

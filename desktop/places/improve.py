@@ -31,9 +31,7 @@ from desktop.plain_text import plain
 from desktop.workspace import Workspace
 from engine.worker.contract.build import BuildSetup
 
-_MAKE_ONE = (
-    "Make one in the place Question and try it on some documents; then other ways to ask the same are looked for here."
-)
+_MAKE_ONE = "Write one in Question and preview it. Then Redwell looks here for better ways to ask it."
 _NO_QUESTION = f"There is no question to improve yet.\n\n{_MAKE_ONE}"
 
 
@@ -67,7 +65,7 @@ class ImprovePlace(Place):
     def add_actions(self, actions: Actions) -> None:
         """Add what can be done with plans."""
         add = actions.add
-        add("&Improve the question, or go on", self.start, menu="Improve", shortcut="Ctrl+F9", icon_name="improve")
+        add("&Improve the question, or continue", self.start, menu="Improve", shortcut="Ctrl+F9", icon_name="improve")
         add("&Stop, and keep the best plan", self.stop, menu="Improve", shortcut="Shift+F9", icon_name="cancel")
         add("&Use the chosen plan", self.use, menu="Improve", shortcut="Ctrl+F10", icon_name="check")
         add("Use the chosen plan and &run it", self.use_and_run, menu="Improve", shortcut="Ctrl+F11", icon_name="run")
@@ -86,9 +84,9 @@ class ImprovePlace(Place):
         if not model.pipeline or not model.setup:
             space.said.emit("There is no question that can be improved.", model.trouble or _MAKE_ONE)
         elif not can_rate(model.setup):
-            space.said.emit("Nothing tells plans apart yet.", gold_text(model.setup))
+            space.said.emit("There is nothing yet to compare plans by.", gold_text(model.setup))
         elif model.is_going or (model.is_waiting and space.job.is_going):
-            space.said.emit("This question is being improved already.", "Stop it first, or wait for its end.")
+            space.said.emit("This question is being improved already.", "Stop it first, or wait until it has finished.")
         else:
             model.start(self.before.form.given, self.before.form.options)
 
@@ -220,7 +218,7 @@ class ImprovePlace(Place):
         self.questions.setVisible(bool(model.pipeline))
         going, lines = model.is_going, model.tree.lines
         self.go.setVisible(bool(model.pipeline) and not going)
-        self.go.setText("Go on" if model.can_continue else "Improve")
+        self.go.setText("Continue" if model.can_continue else "Improve")
         can_start = model.setup is not None and can_rate(model.setup)
         self.go.setEnabled(can_start and not (model.is_waiting and job.is_going))
         self.go.setToolTip(plain("" if can_start or not model.setup else gold_text(model.setup)))
@@ -253,7 +251,11 @@ class ImprovePlace(Place):
             verdict = verdict_text(model.last, names.get(model.last.chosen, ""))
         else:
             points, remarks = points_of_lines(lines, names), {}
-            verdict = "Plans so far, by what they took on few documents. More is known at the end." if points else ""
+            verdict = (
+                "The plans so far. Times are estimated from a few documents; they are surer at the end."
+                if points
+                else ""
+            )
         self.choice.show_points(points, remarks, verdict)
         count = len(lines.lines) - 1
         self.tabs.setTabText(1, f"Plans ({count:,})" if count > 0 else "Plans")

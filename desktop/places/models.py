@@ -136,7 +136,7 @@ class ModelsPlace(Place):
         self.workspace.place_wanted.emit(self.name)
         self._wanted = id
         if self.workspace.job.is_going:
-            self.workspace.said.emit("A speed measured beside a run would be wrong.", "Measure when the run is done.")
+            self.workspace.said.emit("The speed cannot be measured during a run.", "Measure it when the run is done.")
             return
 
         def measured(rates: MeasuredSpeed) -> None:
@@ -156,7 +156,7 @@ class ModelsPlace(Place):
         """Hash the chosen model again and compare."""
         row = self.current()
         if row is not None and row.installed:
-            text = f"{row.id} is unchanged: its hash is the same."
+            text = f"{row.id} is intact: the file has not changed."
             self._do(f"Checking {row.id}", contract.CHECK, lambda sha256: self._say(text), model=row.id)
 
     def ask_remove(self) -> None:
@@ -165,7 +165,7 @@ class ModelsPlace(Place):
         if row is None or not row.installed:
             return
         text = f"Delete {row.id} from this computer?"
-        more = f"{size_text(row.bytes)} will be free. Its replies are kept."
+        more = f"This frees {size_text(row.bytes)}. Its replies are kept."
         asked = YesOrNo("Remove a model", text, "Delete", more, destroys=True)
         ask_yes_or_no(self, asked, lambda: self.remove(row.id))
 
@@ -179,7 +179,7 @@ class ModelsPlace(Place):
         if self._question:
             self.workspace.client.forget(self._question)
             self._done()
-            self._say(f"{self._doing}: given up.")
+            self._say(f"{self._doing}: stopped.")
             self.look()
 
     def _install(self, id: str) -> None:
@@ -187,7 +187,7 @@ class ModelsPlace(Place):
 
     def _do(self, doing: str, query: Query[Answer], then: Callable[[Answer], object], **parameters: Any) -> None:
         if self._question:
-            self.workspace.said.emit(f"{self._doing} goes on.", "Wait for its end, or stop it.")
+            self.workspace.said.emit(f"{self._doing} goes on.", "Wait until it has finished, or stop it.")
             return
 
         def done(result: Answer) -> None:
@@ -375,7 +375,7 @@ class ModelDetails(QWidget):
             "speed": f"{speed_text(row)}  {speed_tip(row)}".strip(),
             "origin": made,
             "licence": row.licence,
-            "sha256": row.sha256 or "not taken yet: choose Verify",
+            "sha256": row.sha256 or "not known yet: choose Verify",
             "path": row.path if row.installed else "",
         }
         for key, text in facts.items():

@@ -170,7 +170,10 @@ class QuestionPlace(Place):
             def read(drafted: dict[str, Any] | None) -> None:
                 self._show_saved(saved, drafted)
                 if drafted is None:
-                    self.workspace.said.emit("This question has no table to be changed by a note.", "Change its steps.")
+                    self.workspace.said.emit(
+                        "A note cannot change this question: it has no proposed table.",
+                        "Change its steps under Advanced.",
+                    )
                 else:
                     self.begin.ask.change_by(note, rejected)
 
@@ -438,7 +441,7 @@ class QuestionPlace(Place):
         return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"
 
 
-_PIPELINES = "Pipelines (*.yaml *.yml)"
+_PIPELINES = "Questions (*.yaml *.yml)"
 
 
 def ask_for_pipeline(parent: QWidget, folder: str, chosen: Callable[[str], object]) -> QFileDialog:

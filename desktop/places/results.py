@@ -23,7 +23,7 @@ from engine.worker.contract.names import NamePlace
 from engine.worker.contract.results import ColumnInfo, RunEntry, ShownRow, TableInfo
 
 _FOLLOW_MILLISECONDS = 120
-_EMPTY = "No results yet.\nAsk a question of the documents and run it: its answers are listed here."
+_EMPTY = "No results yet.\nAsk a question about the documents and run it: its answers are listed here."
 _NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger in Run to see why."
 _CHANGED = (
     "Unless you had files read again, another program wrote to this case: compare it with a backup and with the "
@@ -132,8 +132,8 @@ class ResultsPlace(Place):
         of_cells.append(add("&Hide this column", columns.hide_current, "Ctrl+Shift+H"))
         add("Show all co&lumns", self.table.show_all_columns, "Ctrl+Shift+J")
         of_cells.append(add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin"))
-        add("&Write reviewed rows as gold…", review.ask_gold, "Ctrl+Alt+W", "save")
-        add("How this na&me came about", self.show_name, "Ctrl+M", "merge")
+        add("Save revie&wed rows as right answers…", review.ask_gold, "Ctrl+Alt+W", "save")
+        add("Where this na&me comes from", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
         add("&Timeline of the rows", self.parts.show_timeline, "Ctrl+Alt+H")
@@ -169,7 +169,7 @@ class ResultsPlace(Place):
             self.parts.open_side(self.answers)
             self._show_current()
         else:
-            self.workspace.said.emit("There are no answers.", "They come from a question with a step Answer.")
+            self.workspace.said.emit("There are no answers.", "Only questions with a step Answer have them.")
 
     def show_name(self) -> None:
         """Show how the name in the current cell came about."""
@@ -185,7 +185,7 @@ class ResultsPlace(Place):
         into = str(self.table.currentIndex().data() or "")
         if column is None or not column.resolved_by or len(set(names)) < 2:
             self.workspace.said.emit(
-                "There are no names to merge.", "Select several cells with names in a column that was resolved."
+                "There are no names to merge.", "Select several names in a column whose names Redwell has joined."
             )
             return
         self.review.merge(column.name, names, into)
@@ -378,7 +378,7 @@ class ResultsPlace(Place):
             if column.resolved_by:
                 self.names.show_name(self.run, column.name, str(index.data() or ""))
             else:
-                self.names.clear(f"{column.name}: no step decided which of its values mean the same.")
+                self.names.clear(f"{column.name}: Redwell has not joined names in this column.")
         elif self.parts.side is self.answers:
             self.answers.show_row(self.run, row.id, column.name)
         else:

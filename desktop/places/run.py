@@ -30,9 +30,9 @@ from desktop.words import duration_text
 from desktop.workspace import Workspace
 from engine.worker.contract.queue import QueueEntry
 
-_NOT_YET = "Nothing runs.\n\nChoose Start: operators, rows and reasons are shown here while they come."
-_BUILDING = "A question is being improved.\n\nThe place Improve shows the plans that are tried."
-_BUILT = "Improving has ended.\n\nThe place Improve shows the plans and the choice between them."
+_NOT_YET = "Nothing is running.\n\nChoose Start: steps, rows and reasons appear here as the work goes on."
+_BUILDING = "A question is being improved.\n\nImprove shows the plans that are tried."
+_BUILT = "Improving has ended.\n\nImprove shows the plans and the choice between them."
 _BAR_STEPS = 1_000
 _GOING = {"going": "Running", "pausing": "Paused", "cancelling": "Stopping"}
 
@@ -74,8 +74,8 @@ class RunPlace(Place):
         """Add what can be done with runs."""
         add, panel = actions.add, self.panel
         add("&Start, or continue", self.start, menu="Run", shortcut="F5", icon_name="resume")
-        add("&Pause, or go on", self.pause_or_resume, menu="Run", shortcut="F6", icon_name="pause")
-        add("&Cancel", self.cancel, menu="Run", shortcut="Shift+F5", icon_name="cancel")
+        add("&Pause, or continue", self.pause_or_resume, menu="Run", shortcut="F6", icon_name="pause")
+        add("S&top", self.cancel, menu="Run", shortcut="Shift+F5", icon_name="cancel")
         add("Run &overnight", self.overnight.toggle, menu="Run", shortcut="F7", icon_name="night")
         add("&Add a question…", panel.offer_questions, menu="Run", shortcut="Ctrl+Shift+N", icon_name="add")
         add("Add a &file…", panel.choose_file, menu="Run", shortcut="Ctrl+Alt+F", icon_name="open")
@@ -87,7 +87,9 @@ class RunPlace(Place):
     def start(self) -> None:
         """Continue the chosen entry if it was interrupted, begin it if it waits, else begin the next that waits."""
         if self.workspace.job.is_going:
-            self.workspace.said.emit("Something is going on already.", "The queue goes on when it ends.")
+            self.workspace.said.emit(
+                "Redwell is busy with something else.", "The queue continues when that has finished."
+            )
             return
         entry = self.panel.current()
         wanted = entry.id if entry and (self.queue.can_continue(entry) or entry.state == "waiting") else 0
@@ -131,7 +133,7 @@ class RunPlace(Place):
         self.bar.setFixedWidth(180)
         self.go = push_button("resume", "Start", self.start)
         self.pause = push_button("pause", "Pause", self.pause_or_resume)
-        self.stop = push_button("cancel", "Cancel", self.cancel)
+        self.stop = push_button("cancel", "Stop", self.cancel)
         self.results = push_button("results", "Review", self.show_results)
         self.results.setToolTip("See the table, open the page of each cell, accept, correct and reject")
         self.audit = push_button("search", "Ledger", self.show_audit)
@@ -203,7 +205,9 @@ class RunPlace(Place):
         state = self.queue.state_of(entry)
         self.notifier.tell(f"{name_of(entry)}: {state}", entry.told)
         if state in ("failed", "interrupted"):
-            self._say(f"{name_of(entry)} {state}: {entry.told} Continue goes on from the last reply.")
+            self._say(
+                f"{name_of(entry)} {state}: {entry.told.rstrip('.')}. Choose Continue to go on from the last reply."
+            )
         self.panel.select(entry.id)
         if state == "interrupted":
             self._emptied()
@@ -237,14 +241,14 @@ class RunPlace(Place):
         self.pause.setVisible(going)
         self.pause.setEnabled(job.state != "cancelling")
         paused = job.state == "pausing"
-        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setText("Continue" if paused else "Pause")
         self.pause.setIcon(icon("resume" if paused else "pause"))
         self.stop.setVisible(going)
         self.stop.setEnabled(job.state != "cancelling")
         has_results = bool(entry and entry.run_id and entry.id != self.queue.current)
         self.next.setVisible(has_results)
         if has_results and entry is not None:
-            self.done.setText(f"{name_of(entry)}: {entry.told or self.queue.state_of(entry)}. Next:")
+            self.done.setText(f"{name_of(entry)}: {(entry.told or self.queue.state_of(entry)).rstrip('.')}. Next:")
         self.bar.setVisible(going)
         self._show_progress()
 
@@ -253,7 +257,9 @@ class RunPlace(Place):
         if running is None:
             waiting = sum(entry.state == "waiting" for entry in self.queue.entries)
             interrupted = self.queue.to_continue()
-            named = {"convert": "The case is being written anew."}.get(job.name, "The documents are being read.")
+            named = {"convert": "The case is being encrypted or decrypted."}.get(
+                job.name, "The documents are being read."
+            )
             busy = named if job.is_going else ""
             text = (
                 f"{name_of(interrupted)} was interrupted." if interrupted else f"{waiting:,} waiting" if waiting else ""

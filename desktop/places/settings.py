@@ -80,7 +80,7 @@ class SettingsPlace(Place):
         self.letters.setCurrentIndex(min(range(len(FONT_SCALES)), key=lambda place: abs(FONT_SCALES[place] - now)))
 
     def _looks(self) -> QGroupBox:
-        box = QGroupBox("Looks")
+        box = QGroupBox("Appearance")
         form = QFormLayout(box)
         self.theme = _narrow(combo_box("Colours"))
         for theme in THEMES:
@@ -107,10 +107,10 @@ class SettingsPlace(Place):
     def _models(self) -> QGroupBox:
         box = QGroupBox("Models")
         form = QFormLayout(box)
-        context = self._number("models/context_tokens", "Most tokens of context", _MOST_CONTEXT)
+        context = self._number("models/context_tokens", "Longest text at once, in tokens", _MOST_CONTEXT)
         context.setSingleStep(_CONTEXT_STEP)
-        form.addRow("&Threads", self._number("models/threads", "Threads of a model", 256))
-        form.addRow("Most tokens of conte&xt", context)
+        form.addRow("Processor &threads", self._number("models/threads", "Threads of a model", 256))
+        form.addRow("Longest te&xt at once (tokens)", context)
         form.addRow("Replies at the &same time", self._number("models/sequences", "Replies at the same time", 256))
         self._machine = _hint("")
         form.addRow("", self._machine)
@@ -121,9 +121,7 @@ class SettingsPlace(Place):
     def _privacy(self) -> QGroupBox:
         box = QGroupBox("Privacy")
         row = QHBoxLayout(box)
-        row.addWidget(
-            _hint("See which processes the kernel keeps from the network, what was tried, and what was sent."), 1
-        )
+        row.addWidget(_hint("See whether Redwell is cut off from the network, what was tried, and what was sent."), 1)
         row.addWidget(push_button("offline", "Network…", self.test_wanted.emit))
         return box
 
@@ -148,7 +146,9 @@ class SettingsPlace(Place):
         self.restart.setVisible(differs)
         busy = self.workspace.job.is_going
         self.restart.setEnabled(differs and not busy)
-        self.restart.setToolTip("When the run is done" if busy else "The worker starts again; nothing is lost")
+        self.restart.setToolTip(
+            "When the run is done" if busy else "Redwell's background program starts again; nothing is lost"
+        )
 
     def _restart(self) -> None:
         self.workspace.client.environment = worker_environment(self.workspace.settings)
@@ -165,7 +165,7 @@ class SettingsPlace(Place):
         free, all_ = size_text(machine.available_bytes), size_text(machine.memory_bytes)
         variables = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
         text = f"This computer has {machine.cores} cores and {all_} of memory, {free} of it free. "
-        text += f"Automatic is {machine.threads} threads, as much context as fits, and "
+        text += f"Automatic is {machine.threads} threads, as long a text as fits, and "
         text += f"{counted(machine.readers, 'file')} at once."
         self._machine.setText(f"{text} In use now: {variables}." if variables else text)
 
@@ -204,7 +204,7 @@ class EncryptionBox(QGroupBox):
         self.change = push_button("edit", "Change the passphrase…", self.ask_to_change)
         self.decrypt = push_button("remove", "Remove the encryption…", self.ask_to_decrypt)
         self.progress = QProgressBar(textVisible=False)
-        self.progress.setAccessibleName("How far the case is written anew")
+        self.progress.setAccessibleName("Progress of rewriting the case")
         self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
         row = QHBoxLayout()
         for button in self._buttons():
@@ -266,9 +266,10 @@ class EncryptionBox(QGroupBox):
     def _how_far(self) -> str:
         progress = self._space.job.progress
         if self._space.job.state == "cancelling":
-            return "The copy is being given up; the case stays as it was."
+            return "Cancelling; the case stays as it was."
         if not progress.total:
             return "The copy of the case is being compared with it…"
         done, total = size_text(progress.done), size_text(progress.total)
         percent = 100 * progress.done // progress.total
-        return f"The case is being written anew: {done} of {total} ({percent} %). It stays as it is until the end."
+        stays = "The old file stays until the new one is complete."
+        return f"The case is being rewritten: {done} of {total} ({percent} %). {stays}"

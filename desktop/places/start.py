@@ -86,7 +86,7 @@ class StartPlace(Place):
         """Look at this machine (some seconds, in the worker); `again`: also whether a model works, if it did before."""
         self._asked = True
         self._again.setEnabled(False)
-        self._verdict.setText("Looking at this computer…")
+        self._verdict.setText("Checking this computer…")
         self.workspace.client.ask(CHECKS, self._show_checks, self._not_checked, again=again)
 
     def open_sample(self) -> None:
@@ -156,7 +156,7 @@ class StartPlace(Place):
         self._details.setCheckable(True)
         self._details.setToolTip("Show what works, too")
         self._details.toggled.connect(lambda checked: self._list_checks())
-        self._again = QPushButton(icon("retry"), "Look again")
+        self._again = QPushButton(icon("retry"), "Check again")
         self._again.clicked.connect(lambda checked=False: self.look(again=True))
         self._found: list[CheckedThing] = []
         top = QHBoxLayout()
@@ -186,14 +186,14 @@ class StartPlace(Place):
 
     def _not_checked(self, message: str, advice: str) -> None:
         self._again.setEnabled(True)
-        self._verdict.setText("This computer could not be looked at.")
+        self._verdict.setText("This computer could not be checked. Choose Check again.")
         self.workspace.said.emit(message, advice)
 
     def _show_checks(self, checks: list[CheckedThing]) -> None:
         self._again.setEnabled(True)
         missing = [check for check in checks if check.state == "missing"]
         names = ", ".join(check.name for check in missing)
-        self._verdict.setText(f"Needed: {names}" if missing else "Redwell can run.")
+        self._verdict.setText(f"Not ready. Missing: {names}" if missing else "Redwell is ready.")
         self._verdict.setWordWrap(True)
         self._found = checks
         self._list_checks()

@@ -229,7 +229,7 @@ class AskBox(QWidget):
     def _answered(self, drafted: dict[str, Any]) -> None:
         problem = drafted["problem"]
         self._title = ""
-        self._end(f"Drafted from the words of the question alone: {problem}" if problem else "")
+        self._end(f"Proposed from the words of the question alone, because {problem}." if problem else "")
         self.began.emit()
         self.preview.clear()
         self._take(drafted)
@@ -316,7 +316,7 @@ class AskBox(QWidget):
         self.apply.setText(f"Change it by {counted(wrong, 'wrong row')}" if wrong else "Change it")
         self.run.setEnabled(has_documents)
         self.look.setEnabled(has_documents and not self._space.job.is_going)
-        busy = "Something else is going on: see Run." if self._space.job.is_going else ""
+        busy = "Redwell is busy with something else: see Run." if self._space.job.is_going else ""
         self.look.setToolTip(plain(busy or "See the table of three documents before you run it"))
 
     def _look_at_preview(self) -> None:

@@ -29,9 +29,9 @@ MOST_SELECTED = 20
 MOST_CHARACTERS = 6_000
 """Of each document that was not selected itself: three are read and answered in about a minute on a small computer."""
 _FOLLOW_MILLISECONDS = 120
-_OUTDATED = "The question was changed since. Preview it again."
+_OUTDATED = "The question has changed. Preview it again."
 _BEGIN = "Preview shows the table of three documents."
-_CLICK = "Click a cell to see where it stands."
+_CLICK = "Click a cell to see where it was found."
 
 
 class PreviewPanel(QWidget):
@@ -60,13 +60,15 @@ class PreviewPanel(QWidget):
         self.table.setAccessibleName("Preview")
         self.evidence = EvidencePanel(workspace, ask=self._ask)
         self.which = choice_box("Documents of the preview")
-        self.which.setToolTip("Of long documents parts are read; those that you select in Documents are read whole")
+        self.which.setToolTip(
+            "Only parts of long documents are read; those that you select in Documents are read whole"
+        )
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setAccessibleName("State of the preview")
         self.again = tool_button("retry", "Choose three other documents", self.draw_others)
         self.right = push_button("check", "Right", lambda: self.judge("accept"))
         self.wrong = push_button("reject", "Wrong", lambda: self.judge("reject"))
-        self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
+        self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._follow.timeout.connect(self._show_cell)
         self._build()
@@ -95,7 +97,7 @@ class PreviewPanel(QWidget):
         if self._is_ours:
             return
         if self._space.job.is_going:
-            self.status.setText("Something else is going on. Wait for its end, or cancel it in Run.")
+            self.status.setText("Redwell is busy with something else. Wait until it has finished, or stop it in Run.")
             return
         self._allowed, self._is_ours = {}, True
         self._given = {"text": text, "case": self._space.case, "directory": directory}
@@ -181,7 +183,7 @@ class PreviewPanel(QWidget):
         for part in (self.right, self.wrong, self.cancel):
             top.addWidget(part)
         self.right.setToolTip("The selected rows are right (A)")
-        self.wrong.setToolTip("The selected rows are wrong (R): Change it leaves out what is like them")
+        self.wrong.setToolTip("The selected rows are wrong (R): Change it then leaves out rows like these")
         split = QSplitter()
         split.addWidget(self.table)
         split.addWidget(self.evidence)

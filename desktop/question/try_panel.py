@@ -36,7 +36,7 @@ FIRST = 3
 MOST_CHOSEN = 20
 """Documents of a trial at most: it is a look, not a run."""
 SHOWN_CHARACTERS = 90
-_FATES = {"output": "goes on", "rejected": "rejected", "failed": "failed", "asked": "asked"}
+_FATES = {"output": "goes on", "rejected": "left out", "failed": "failed", "asked": "asked"}
 
 
 class TryPanel(QWidget):
@@ -62,7 +62,7 @@ class TryPanel(QWidget):
         for box in (self.documents, self.until):
             box.view().setAccessibleName(box.accessibleName())
         self.start = push_button("try", "Try", self.try_now)
-        self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
+        self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
         self.cancel.hide()
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.items = QTreeWidget()
@@ -187,7 +187,13 @@ class TryPanel(QWidget):
         is_trial = job.is_going and job.name == "try"
         has_errors = any(problem["severity"] == "error" for problem in self._document.problems)
         self.start.setEnabled(self._document.is_open and not job.is_going and not has_errors)
-        tip = "Correct the errors first." if has_errors else "Something else is going on." if job.is_going else ""
+        tip = (
+            "Correct the errors first."
+            if has_errors
+            else "Redwell is busy with something else."
+            if job.is_going
+            else ""
+        )
         self.start.setToolTip(plain(tip or "Try it on the chosen documents"))
         self.cancel.setVisible(is_trial)
         if is_trial and job.state == "cancelling":

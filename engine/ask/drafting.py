@@ -70,7 +70,7 @@ async def draft(question: str, model: ModelBackend | None, examples: Examples | 
         value = await _ask(model, (*opening, *shown, last), _schema(_row(asked, examples), _NEW_COLUMN))
         return Draft(settle(_read(value, by_words.question, ())))
     except (ModelError, UsageError) as error:
-        return Draft(by_words, f"{model.name} gave no draft: {error}")
+        return Draft(by_words, f"{model.name} made no proposal: {error}")
 
 
 async def draft_once(question: str, notes: Sequence[str], model: ModelBackend | None, problem: str = "") -> Draft:
@@ -115,7 +115,7 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
         value = await _ask(model, _turns(prompt), _schema(row, _ANY_COLUMN))
         changed = settle(_read(value, proposal.question, noted.notes), proposal)
     except (ModelError, UsageError) as error:
-        return Draft(by_words, f"{model.name} gave no draft: {error}")
+        return Draft(by_words, f"{model.name} made no proposal: {error}")
     is_same = (changed.columns, changed.row) == (proposal.columns, proposal.row)
     return Draft(by_words if is_same else _merged(proposal, changed))
 

@@ -80,14 +80,15 @@ def checked(proposal: Proposal) -> Proposal:
         raise UsageError("there is no question", advice="Say in plain words what you want to know.")
     if len(proposal.question) > LONGEST_QUESTION:
         raise UsageError(
-            f"the question has {len(proposal.question):,} characters", advice=f"At most {LONGEST_QUESTION:,} fit."
+            f"the question is too long: {len(proposal.question):,} characters",
+            advice=f"Shorten it to {LONGEST_QUESTION:,} characters.",
         )
     if not 1 <= len(proposal.columns) <= MOST_COLUMNS:
         raise UsageError(
             f"a table has 1 to {MOST_COLUMNS} columns, not {len(proposal.columns)}", advice="Add or remove columns."
         )
     if proposal.row and not field_name(proposal.row):
-        raise UsageError(f"{proposal.row!r} is no name of a row", advice="Write a word: car.")
+        raise UsageError(f"a row cannot be called {proposal.row!r}", advice="Write a word: car.")
     taken: dict[str, str] = {}
     for column in proposal.columns:
         _check_column(column)
@@ -101,7 +102,7 @@ def checked(proposal: Proposal) -> Proposal:
 
 def _check_column(column: Column) -> None:
     if not column.field:
-        raise UsageError(f"{column.name!r} is no name of a column", advice="Write a word or two: plate number.")
+        raise UsageError(f"a column cannot be called {column.name!r}", advice="Write a word or two: plate number.")
     if len(column.name) > LONGEST_NAME:
         raise UsageError(f"the column name {column.name!r} is too long", advice=f"Use at most {LONGEST_NAME} letters.")
     if column.kind == "one of" and not 2 <= len(set(column.choices)) <= MOST_CHOICES:

@@ -147,7 +147,7 @@ def _show(made: Draft) -> None:
     console, proposal = messages(), made.proposal
     if made.problem:
         console.print(
-            f"Drafted from the words of the question alone, for {made.problem}.", markup=False, soft_wrap=True
+            f"Drafted from the words of the question alone, because {made.problem}.", markup=False, soft_wrap=True
         )
     row = f"{proposal.row} and document" if proposal.row else "document"
     console.print(styled("One row per ", (row, "bold"), ", with"), soft_wrap=True)

@@ -78,7 +78,10 @@ EvaluationOption = Annotated[
     ),
 ]
 MetricKeyOption = Annotated[
-    str, typer.Option("--metric-key", metavar="NAME", help="Which of the numbers that evaluate returns counts.")
+    str,
+    typer.Option(
+        "--metric-key", metavar="NAME", help="The name of the number, among those that evaluate returns, to rate by."
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Draw other documents.")]
 JsonEventsOption = Annotated[
@@ -110,7 +113,7 @@ def build(  # noqa: PLR0913 - one parameter per option
 
     Everything is kept in the case file, so the same command goes on after a stop; Ctrl-C keeps the best plan so far. A
     plan that does not do better than your own is not chosen; a check of the identifiers that it lists may be added to
-    your own (docs/optimizer.md). Ends with 0, or as `redwell run` does.
+    your own (docs/optimizer.md). The exit code is 0, or as `redwell run` does.
     """
     if metric_key and evaluation is None:
         raise UsageError("--metric-key belongs to --evaluation", advice="Name the Python file with --evaluation FILE.")

@@ -11,7 +11,7 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
-from engine.cli.console import messages, one_line, span_text, styled
+from engine.cli.console import counted, messages, one_line, span_text, styled
 from engine.cli.failure import show_problem
 from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady, Warned
 from engine.optimizer.events import (
@@ -91,13 +91,15 @@ class LineWatch(BuildWatch):
         text = _frame_line(event)
         match event:
             case PlaceStarted():
-                text = f"{INDENT * event.depth}{one_line(' -> '.join(event.operators))}: on {event.rows} rows"
+                text = (
+                    f"{INDENT * event.depth}{one_line(' -> '.join(event.operators))}: on {counted(event.rows, 'row')}"
+                )
             case CandidateFound():
                 text = f"{INDENT * (event.depth + 1)}plan {event.plan}: {event.directive}"
             case CandidateDropped():
                 text = f"{INDENT}plan {event.plan} ({event.directive}) dropped: {one_line(event.reason)}"
             case CandidateRated():
-                text = f"{INDENT}{self._name(event.plan)} rated {event.score:.2f} on {event.rows} rows"
+                text = f"{INDENT}{self._name(event.plan)} rated {event.score:.2f} on {counted(event.rows, 'row')}"
             case PlaceFinished() if event.depth == 0 or event.chosen != event.plan:
                 text = f"{INDENT * event.depth}{self._name(event.chosen)} stands: {one_line(event.reason)}"
         return text
@@ -118,18 +120,18 @@ def _frame_line(event: Event) -> str:
     text = ""
     match event:
         case FilesFound():
-            text = f"reading {event.total} files of {one_line(event.dataset)}"
+            text = f"reading {counted(event.total, 'file')} of {one_line(event.dataset)}"
         case DocumentFailed():
             text = one_line(f"failed: {event.path}: {event.message}")
         case DocumentRead() if event.done == event.total:
-            text = f"{event.total} files read"
+            text = f"{counted(event.total, 'file')} read"
         case ModelLoading():
             text = f"loading the model {one_line(event.model)}"
         case ModelReady():
             text = f"{one_line(event.model)} is ready after {span_text(event.seconds)}"
         case BuildStarted():
             text = f"plans are tried on {event.documents} of {event.rows} rows, for {event.minutes:g} minutes"
-            text += f"; {event.reviewed} reviewed rows are known" if event.reviewed else ""
+            text += f"; {counted(event.reviewed, 'reviewed row')} known" if event.reviewed else ""
         case BuildFinished():
             text = f"{event.status} after {span_text(event.seconds)}"
     return text

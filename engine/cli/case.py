@@ -56,8 +56,8 @@ def verify(
 ) -> None:
     """Check that a case is as it was written: the file, all documents, lines, replies, rows, reviews, ledger and log.
 
-    Ends with 1 where anything differs, and lists it. Damage is found, a change by somebody who knows how is not. Where
-    the case is sound and can be written, its custody log notes the check.
+    Lists what differs; the exit code is then 1. This finds damage, not a deliberate change by someone who knows how.
+    Where the case is sound and can be written, its custody log notes the check.
     """
     with messages().status("checking …") as status:
         result = verify_case(case, lambda what, rows: status.update(f"checking: {what}, {rows:,}"))
@@ -202,8 +202,8 @@ def backup(
 ) -> None:
     """Copy a case to a new file, also while a run writes to it, and check the copy.
 
-    The copy is the case as it was at one moment. An encrypted case keeps its passphrase. Ends with 1 where the copy,
-    and so the case, is damaged.
+    The copy is the case as it was at one moment. An encrypted case keeps its passphrase. The exit code is 1 where the
+    copy, and so the case, is damaged.
     """
     with messages().status("copying …") as status:
         done = backup_case(
@@ -231,7 +231,7 @@ def repair(
     The custody log goes on in the new case as far as its links hold.
 
     Lines that were lost have a mark in their place. Run the pipelines again in the new case: replies that are still
-    there are not asked for again. Ends with 1 where anything was lost.
+    there are not asked for again. The exit code is 1 where anything was lost.
     """
     with messages().status("reading …") as status:
         facts = repair_facts(case) if case.is_file() else {}

@@ -31,7 +31,8 @@ def check(
     """Check a pipeline without running it: every problem with its line.
 
     Data files that are there (or are given with --input) are read for the fields of their rows, and rows that will be
-    too long for a prompt are named. Ends with 0 if the pipeline can run (warnings are no hindrance), else with 2.
+    too long for a prompt are named. The exit code is 0 if the pipeline can run, also with
+    warnings, else 2.
     """
     checked = all_problems(
         lambda: load_with_inputs(pipeline, input or [], allow_path or []),

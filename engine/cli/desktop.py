@@ -27,7 +27,9 @@ def desktop(
 ) -> None:
     """Open the window: drop a folder, watch it being read, look at every page."""
     if importlib.util.find_spec("PySide6") is None:
-        raise EnvironmentMissing("the library PySide6 is not installed", advice="Run `make setup`.")
+        raise EnvironmentMissing(
+            "the library PySide6 is not installed", advice="Install Redwell again (from source: `make setup`)."
+        )
     # -P: a folder named desktop in the current folder is not what is meant.
     known = passphrases.passphrase_of(case) if case else None
     options = [*(["--network"] if network else []), *(["--passphrase-on-stdin"] if known else [])]

@@ -29,7 +29,7 @@ def doctor(
 ) -> None:
     """See what works on this machine and what to install.
 
-    Takes some seconds: a model answers once and a picture is read. Ends with 3 if something needed is missing.
+    Takes some seconds: a model answers once and a picture is read. The exit code is 3 if something needed is missing.
     """
     if measure:
         show_rates(model)

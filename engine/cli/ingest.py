@@ -41,8 +41,8 @@ def ingest(
 ) -> None:
     """Read a folder into a case, without a model.
 
-    Files that are in the case already are not read again, except with --again. Ends with 1 if some files could not be
-    read.
+    Files that are in the case already are not read again, except with --again. The exit code is 1 if some
+    files could not be read.
     """
     watch = choose_watch(quiet=quiet, json_events=False)
     folder = folder.expanduser().resolve()

@@ -37,7 +37,11 @@ def ledger_view(ledger: Ledger) -> RenderableType:
         numbers = (sums.rows_in, sums.output, sums.rejected, sums.failed, sums.rows_out)
         style = "" if sums.adds_up and not sums.failed else "red"
         view.add_row(styled(one_line(sums.operator)), *(f"{n:,}" for n in numbers), style=style)
-    verdict = ("It adds up.", "green") if ledger.adds_up else ("It does not add up: please report this.", "bold red")
+    verdict = (
+        ("It adds up.", "green")
+        if ledger.adds_up
+        else ("The counts do not add up. That is a fault in Redwell: please report it.", "bold red")
+    )
     return Group(styled(("Ledger  ", "bold"), files, ". ", verdict), view)
 
 
@@ -77,7 +81,7 @@ def unread_view(case: Case, documents: Container[str] | None = None) -> Renderab
 
 def failed_files(records: Sequence[DocumentRecord | FailedFile], most: int | None = None) -> RenderableType:
     """List files that could not be read, each with its reason and advice."""
-    items = [(record.path, f"{record.message} ({record.reason})", record.advice) for record in records]
+    items = [(record.path, record.message, record.advice) for record in records]
     return _problems(f"{counted(len(items), 'file')} failed", items, most)
 
 

@@ -38,13 +38,17 @@ COMMANDS = (
     Entry(
         "explain", "engine.cli.explain", "Show how a pipeline will run and how long it will take, without running it."
     ),
-    Entry("build", "engine.cli.build", "Rewrite a pipeline until it reads better, on a sample of your documents."),
+    Entry(
+        "build", "engine.cli.build", "Look for better ways to ask a pipeline's question, on a sample of your documents."
+    ),
     Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
     Entry("export", "engine.cli.export", "Write the results of a run again, in any format."),
     Entry("verify", "engine.cli.verify", "Check an export against its manifest: sources, custody log, signature."),
     Entry("custody", "engine.cli.custody", "Show the custody log of a case; make keys that sign, add timestamps."),
     Entry("rerun", "engine.cli.rerun", "Run a pipeline again on the same documents; report row by row what differs."),
-    Entry("review", "engine.cli.review", "Show what was reviewed, or write it as gold answers."),
+    Entry(
+        "review", "engine.cli.review", "Show what was reviewed, or write it as right answers (gold) to test against."
+    ),
     Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
     Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
     Entry("search", "engine.cli.search", "Find words in the records of a case."),

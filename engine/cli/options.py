@@ -128,7 +128,9 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
     if not fit and not runs:
         raise UsageError(f"no pipeline has run in {case.path}", advice="Run one: `redwell run PIPELINE --case FILE`.")
     if not fit:
-        raise ExportError(f"no run of {case.path} has delivered results yet", advice="Repeat the run; it resumes.")
+        raise ExportError(
+            f"no run of {case.path} has delivered results yet", advice="Run it again: it goes on where it stopped."
+        )
     return fit[-1]
 
 

@@ -85,8 +85,8 @@ def new_passphrase(file: Path | None) -> str:
 
 def _ask_twice() -> str:
     first = passphrases.check_new(getpass.getpass("New passphrase: ", sys.stderr))
-    if passphrases.normal(getpass.getpass("The same again: ", sys.stderr)) != first:
-        raise BadPassphrase("the two are not the same")
+    if passphrases.normal(getpass.getpass("New passphrase again: ", sys.stderr)) != first:
+        raise BadPassphrase("the two passphrases are not the same", advice="Type both again.")
     return first
 
 
@@ -101,7 +101,7 @@ def _insist(ask: Callable[[], str]) -> str:
 
 def _ask(case: Path, again: bool) -> str | None:
     if again:
-        messages().print("That passphrase does not open it.")
+        messages().print("That passphrase does not open it. Check capital letters and the keyboard layout.")
     try:
         return getpass.getpass(f"Passphrase of {shell_word(case)}: ", sys.stderr) or None
     except EOFError:

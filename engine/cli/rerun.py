@@ -42,7 +42,7 @@ def rerun(
 
     The files are not read again, and the case keeps nothing of it but an entry in its custody log. Where replies depend
     on what else a machine is doing, rows may differ though nothing was changed: the report says whether that is so
-    here. Ends with 1 if a row differs.
+    here. The exit code is 1 if a row differs.
     """
     watch = choose_watch(quiet=quiet, json_events=False)
     models = run_command.new_models()

@@ -48,7 +48,7 @@ def review(
         if doubtful:
             console.print(_doubtful(view, doubtful))
         if view.unplaced:
-            console.print(f"{counted(view.unplaced, 'row')} of earlier runs were reviewed and are not in this one.")
+            console.print(f"{counted(view.unplaced, 'row')} reviewed in earlier runs, but not in this one.")
         if gold is not None:
             rows = write_gold(opened, run_id, gold)
             console.print(styled(("Written ", "bold"), f"{gold}, {counted(rows, 'row')}"), soft_wrap=True)

@@ -76,7 +76,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     """Run a pipeline over a folder of records; show and write the table.
 
     Everything is kept in the case file, so the same command resumes after a stop and asks the model nothing twice.
-    Ends with 0 if every row was output or rejected, 1 if some files or rows failed, 2 for a wrong command or
+    The exit code is 0 if every row was output or rejected, 1 if some files or rows failed, 2 for a wrong command or
     pipeline, 3 if something is missing on this machine.
     """
     job = RunJob(

@@ -65,8 +65,8 @@ def trace(
     """Show the lines of the records that a cell of the table comes from.
 
     Each value is shown with its file, page and lines, how it was found (exact, normalised, fuzzy with a score,
-    by value), or that it was not located. Then come the operators that the row passed through. Ends with 1, and a
-    warning, where the row or the lines differ from what was recorded of the run.
+    by value), or that it was not located. Then come the operators that the row passed through. Where the row
+    or the lines differ from what was recorded of the run, a warning says so and the exit code is 1.
     """
     if image is not None:
         check_target(image)
@@ -272,7 +272,9 @@ def find_row(case: Case, run_id: str, wanted: str) -> TracedRow:
     """
     results = case.runs.results(run_id)
     if results is None:
-        raise UsageError(f"run {run_id} has delivered no results yet", advice="Repeat the run; it resumes.")
+        raise UsageError(
+            f"run {run_id} has delivered no results yet", advice="Run it again: it goes on where it stopped."
+        )
     ids = results.row_ids
     if wanted.isdecimal() and 1 <= int(wanted) <= len(ids):
         return TracedRow(case, run_id, int(wanted), ids[int(wanted) - 1], results.columns)

@@ -39,8 +39,9 @@ def verify(
 ) -> None:
     """Check an export: the file, the source files, the custody log, the signature, the timestamp.
 
-    Others can do the same without Redwell: --write-script writes one file of plain Python. Ends with 0 if all agrees, 1
-    if something differs, 2 if something could not be checked. To check the case itself: `redwell case verify`.
+    Others can do the same without Redwell: --write-script writes one file of plain Python. The exit code is 0 if all
+    agrees, 1 if something differs, 2 if something could not be checked.
+    To check the case itself: `redwell case verify`.
     """
     if write_script is not None:
         with replacing(write_script) as path:

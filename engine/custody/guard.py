@@ -34,8 +34,9 @@ def refuse_changes(case: Case, warning: str) -> None:
     if warning:
         raise CustodyBroken(
             f"{case.path.name}: {warning}",
-            advice="Unless files were read again, another program wrote to the case: compare it with a backup and with "
-            "earlier manifests (docs/custody.md). --despite-changes exports it with a warning in every row.",
+            advice="Unless files were read again, another program changed the case: compare it with a backup and with "
+            "earlier manifests (docs/custody.md). To export it anyway, with a warning in every row, "
+            "tick that box in Export, or add --despite-changes.",
         )
 
 

@@ -98,6 +98,4 @@ def _is_hidden(name: str) -> bool:
 
 
 def _too_large(message: str) -> DocumentError:
-    return DocumentError(
-        message, reason="too_large", advice="Unpack it yourself and drop the folder, or raise the limit."
-    )
+    return DocumentError(message, reason="too_large", advice="Unpack it yourself and add the folder.")

@@ -60,7 +60,7 @@ def _member(path: Path, member: str, scratch: Path, options: ParseOptions) -> Pa
             return child.path
         if member.startswith(child.name + "/"):
             return _member(child.path, member.removeprefix(child.name + "/"), scratch, options)
-    raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Ingest the file again.")
+    raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
 
 
 def _pdf_picture(path: Path, page: int, dpi: int, options: ParseOptions) -> tuple[Image, float]:

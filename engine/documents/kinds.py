@@ -266,7 +266,7 @@ def _garbage(expected: str | None, suffix: str) -> DocumentError:
         )
     readable = ", ".join(sorted(SUFFIXES))
     return DocumentError(
-        f"the content is of no known kind{f' (the name ends in {suffix})' if suffix else ''}",
+        f"Redwell does not know this kind of file{f' (the name ends in {suffix})' if suffix else ''}",
         reason="unsupported",
-        advice=f"Readable are {readable}.",
+        advice=f"It can read {readable}. Save the file as one of these.",
     )

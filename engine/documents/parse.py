@@ -40,7 +40,7 @@ def parse_file(
             raise DocumentError(
                 f"the file has {size} bytes; the limit is {options.max_bytes}",
                 reason="too_large",
-                advice="Split the file, or raise the limit.",
+                advice="Split it into smaller files and read those.",
             )
         id = digest(path)
         recognised = recognise(path, name)
@@ -51,7 +51,9 @@ def parse_file(
         raise unreadable(error) from error
     except MemoryError as error:
         raise DocumentError(
-            "reading it takes more memory than allowed", reason="out_of_memory", advice="Raise the memory limit."
+            "reading it takes more memory than allowed",
+            reason="out_of_memory",
+            advice="Split it into smaller files and read those.",
         ) from error
     parts = (tuple(contents.children), tuple(contents.failures), contents.skipped)
     if contents.pages is None:

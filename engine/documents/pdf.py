@@ -72,7 +72,7 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
             raise DocumentError(
                 f"the PDF has {count} pages; the limit is {options.max_pages}",
                 reason="too_many_pages",
-                advice="Split the file, or raise the page limit.",
+                advice="Split it into smaller PDFs and read those.",
             )
         progress("pages", count)
         reading = _Reading()
@@ -84,7 +84,7 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
             progress("page", number)
         if reading.failed == count:
             raise DocumentError(
-                f"none of its {count} pages could be read: {reading.warnings[-1]}",
+                f"no page could be read (of {count}): {reading.warnings[-1]}",
                 reason="corrupt",
                 advice="Ask for the file again, or open it in a PDF reader and print it to a new PDF.",
             )

@@ -337,13 +337,13 @@ class _Watch:
                 f"reading it took too long: more than {step:g} s of work, or {_PATIENCE * step:g} s of waiting,"
                 " without progress",
                 reason="timeout",
-                advice="Raise the time limit, or split the file.",
+                advice="Split it into smaller files and read those.",
             )
         if usage.resident_bytes > self._options.memory_bytes:
             raise DocumentError(
                 f"reading it took more than {self._options.memory_bytes // 2**20} MiB of memory",
                 reason="out_of_memory",
-                advice="Raise the memory limit, or split the file.",
+                advice="Split it into smaller files and read those.",
             )
 
     def _is_over(self, since: tuple[float, float], usage: _Usage, seconds: float) -> bool:

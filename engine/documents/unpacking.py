@@ -17,7 +17,7 @@ from engine.errors import DocumentError
 TOO_LARGE = "too_large"
 """The reason of a DocumentError for what unpacks to more than it may."""
 
-_ADVICE = "Unpack it yourself and drop the folder, or raise the limit."
+_ADVICE = "Unpack it yourself and add the folder."
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class _Folder:
         self._found.failed[path] = DocumentError(
             f"it is a link to {os.path.realpath(path)}, outside the folder",
             reason="outside",
-            advice="Name what it leads to, or read the folder with --follow-links.",
+            advice="Add the file that it points to (command line: or use --follow-links).",
         )
         return True
 

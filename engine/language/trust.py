@@ -10,7 +10,7 @@ from engine.language.problems import Problem
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 
-TRUST_ADVICE = "Read the code; if you trust it, run the pipeline with --trust-code."
+TRUST_ADVICE = "Read the code. If you trust it, tick that box in Run, or add --trust-code."
 
 
 def code_operators(plan: Plan) -> list[Node]:

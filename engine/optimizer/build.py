@@ -235,8 +235,8 @@ class _Build:
                 return await work
         except OutOfTime as error:
             raise UsageError(
-                f"the {self._options.minutes:g} minutes were over after {doing}",
-                advice="Give more --minutes; what was read is kept, so the next build begins where this one ended.",
+                f"the {self._options.minutes:g} minutes ran out while {doing}",
+                advice="Allow more minutes; what was read is kept, so the next attempt begins where this one ended.",
             ) from error
 
     # -- what is told --------------------------------------------------------------------------------------------
@@ -272,7 +272,8 @@ class _Build:
         status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
         if not points and status == "out of time" and choice.plan == user_point.plan:
             choice = Choice(
-                user_point.plan, "there was no time to rate another; give more --minutes, or a smaller --sample"
+                user_point.plan,
+                "there was no time to rate another; allow more minutes, or try plans on fewer documents",
             )
         if not stopped:
             choice = await self._guarded(search, finals, choice, points, user_point)
@@ -472,7 +473,9 @@ async def read_datasets(
             await functions.apply(dataset, read)
             datasets[dataset.name] = read.rows
     if not any(datasets.values()):
-        raise UsageError("the datasets have no rows to try plans on", advice="Give other data with --input.")
+        raise UsageError(
+            "the datasets have no rows to try plans on", advice="Choose other documents (command line: --input)."
+        )
     joined = {name for step in plan.steps if len(step.inputs) > 1 for name in step.inputs}
     for name in joined & datasets.keys():
         if not datasets[name]:

@@ -13,9 +13,7 @@ PolicyName = Literal["best", "fastest", "within-minutes"]
 
 WITHIN = "within-minutes"
 
-UNDECIDED = (
-    "what can be checked without an opinion does not tell the plans apart (rated {best:.2f}, your own {own:.2f})"
-)
+UNDECIDED = "automatic checks show no clear winner (best {best:.2f}, your own {own:.2f})"
 """Why the user's own plan stands where another is rated no worse."""
 
 NOTABLY = 0.9
@@ -112,7 +110,7 @@ def _best(points: Sequence[Point], user: Point) -> Choice:
     reason = f"it did better than your own: rated {chosen.score:.2f}, yours {user.score:.2f}"
     if chosen is best:
         return Choice(best.plan, reason)
-    return Choice(chosen.plan, f"{reason}; it draws with the plan that is rated highest, in {times:.0%} of its time")
+    return Choice(chosen.plan, f"{reason}; it is about as good as the highest-rated plan, in {times:.0%} of its time")
 
 
 def why_none(points: Sequence[Point], own: Point) -> str:

@@ -87,10 +87,7 @@ def _files(case: Case, run_id: str) -> list[LedgerEntry]:
             DocumentRecord(file.path, "failed", None, file.reason, file.message, file.advice)
             for file in case.documents.failures()
         ]
-    return [
-        LedgerEntry(Path(each.path).name, "", f"{each.message} ({each.reason})", each.advice, "", "", 0, 0)
-        for each in records
-    ]
+    return [LedgerEntry(Path(each.path).name, "", each.message, each.advice, "", "", 0, 0) for each in records]
 
 
 def _row_entry(documents: Documents, names: RowNames, operator: str, record: FateRecord) -> LedgerEntry:

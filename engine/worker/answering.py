@@ -156,8 +156,8 @@ class Answering:
                     for _ in range(sum(THREADS.values())):
                         await arrived.acquire()
             except TimeoutError:
-                message = "something is going on that takes long, such as installing a model"
-                raise UsageError(message, advice="Wait for its end, then try again.") from None
+                message = "Redwell is busy with something that takes long, such as installing a model"
+                raise UsageError(message, advice="Wait until it has finished, then try again.") from None
             yield
         finally:
             rest.over.set()

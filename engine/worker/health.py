@@ -65,7 +65,7 @@ def check_cache() -> Check:
     folder = cache_folder()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     ok = os.access(existing, os.W_OK)
-    advice = "" if ok else "Give yourself the right to write there, or set REDWELL_CACHE to another folder."
+    advice = "" if ok else "Get permission to write there, or set REDWELL_CACHE to another folder."
     return Check("Cache folder", ok, f"{folder}{'' if ok else ' cannot be written'}", advice)
 
 
@@ -99,7 +99,7 @@ def check_ocr() -> Check:
     if wanted.lower() in got.lower():
         return Check("Reading files and OCR", True, f"read {text!r} from a test picture")
     detail = error or f"read {text!r}, not {TEST_WORDS!r}, from a test picture"
-    return Check("Reading files and OCR", False, detail, "Install Redwell again: `make setup`.")
+    return Check("Reading files and OCR", False, detail, "Install Redwell again (from source: `make setup`).")
 
 
 def check_network(*, trying: bool) -> list[Check]:

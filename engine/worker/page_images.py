@@ -59,7 +59,7 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
         raise DocumentError(
             f"{file} has changed since it was read",
             reason="changed",
-            advice="Run the pipeline again, then trace again.",
+            advice="Read the file again to see its pages.",
         )
     render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options, child=child)
 
@@ -76,7 +76,7 @@ def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:
                 return outer, "" if outer == path else path.relative_to(outer).as_posix()
     tried = ", ".join(str(path) for path in paths) or "no known place"
     raise DocumentError(
-        f"the file is no longer at {tried}", reason="missing", advice="Put it back, or ingest it from where it is now."
+        f"the file is no longer at {tried}", reason="missing", advice="Put it back, or add it from where it is now."
     )
 
 

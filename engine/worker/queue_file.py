@@ -53,7 +53,8 @@ def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
         part.replace(file)
     except OSError as error:
         raise UsageError(
-            f"the queue cannot be kept in {file}: {error.strerror}", advice="Make room or give yourself the right."
+            f"the queue cannot be kept in {file}: {error.strerror}",
+            advice="Free some disk space, or get permission to write there.",
         ) from error
 
 

@@ -33,7 +33,8 @@ def result_table(
     results = case.runs.results(run_id)
     if results is None:
         raise ExportError(
-            f"run {run_id} of {case.path} has delivered no results yet", advice="Resume the run, then export again."
+            f"run {run_id} of {case.path} has delivered no results yet",
+            advice="Run the question again (it goes on where it stopped), then export.",
         )
     chosen = tuple(results.columns if columns is None else columns)
     files = file_names(case.documents)

@@ -338,7 +338,7 @@ def test_a_folder_that_cannot_be_written_is_an_environment_error(exists) -> None
         finally:
             folder.chmod(0o755)
     assert child.stdout.startswith("3 "), child.stderr
-    assert "Give yourself the right to write" in child.stdout
+    assert "Get permission to write" in child.stdout
 
 
 def test_a_damaged_case_is_told_apart_from_a_missing_disk(tmp_path) -> None:

@@ -353,7 +353,7 @@ def test_a_folder_without_write_permission_can_be_read_but_not_written() -> None
             output, errors = child(UNPRIVILEGED, path).communicate(timeout=60)
         finally:
             folder.chmod(0o755)
-    assert "write: Give yourself the right to write" in output, errors
+    assert "write: Get permission to write" in output, errors
     assert "read: 200" in output, errors
     assert "was not written: Permission denied" in output, errors
 

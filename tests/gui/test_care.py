@@ -65,7 +65,7 @@ def test_a_sound_case_is_checked_from_the_menu(qtbot: QtBot, opened: MainWindow)
     assert not dialog.check.isEnabled()
     assert dialog.stop.isVisible()
     wait_for(qtbot, dialog)
-    assert dialog.verdict.text().startswith("The case is as it was written: ")
+    assert dialog.verdict.text().startswith("The case is sound: ")
     assert dialog.findings.toPlainText() == ""
     assert not dialog.stop.isVisible()
 
@@ -141,7 +141,7 @@ def test_what_is_stopped_leaves_no_file(
     dialog.stop.click()
     dialog.verify()  # the questions of this kind are answered one after the other
     wait_for(qtbot, dialog)
-    assert "is as it was written" in dialog.verdict.text()
+    assert "is sound" in dialog.verdict.text()
     assert list(folder.iterdir()) == []
 
 
@@ -176,7 +176,7 @@ def test_an_encrypted_case_asks_for_its_passphrase(
     asking._fields[0].setText(PASSPHRASE)
     asking.accept()
     wait_for(qtbot, dialog)
-    qtbot.waitUntil(lambda: "is as it was written" in dialog.verdict.text(), timeout=WAIT)
+    qtbot.waitUntil(lambda: "is sound" in dialog.verdict.text(), timeout=WAIT)
 
 
 def test_more_than_is_named_is_counted() -> None:
@@ -184,8 +184,8 @@ def test_more_than_is_named_is_counted() -> None:
     result = CareResult(differences=(difference,), difference_count=3, not_checked=("the search index",))
     assert finding_lines(result) == [
         "line: a.pdf, page 1, line 2: it is not as it was written",
-        "and 2 more, which `redwell case verify` lists",
+        "and 2 more (`redwell case verify` lists all)",
         "not checked: the search index",
     ]
     assert check_text(result).startswith("The case is damaged: 3 differences. ")
-    assert check_text(CareResult(rows=1200)) == "The case is as it was written: 1,200 values fit their checksums."
+    assert check_text(CareResult(rows=1200)) == "The case is sound: 1,200 values checked."

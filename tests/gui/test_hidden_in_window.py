@@ -56,7 +56,7 @@ def test_hidden_text_and_what_was_not_read_are_filters(qtbot: QtBot) -> None:
     assert facets._boxes() == []
     facets.show_counts(replace(NO_FACETS, hidden=(("covered", 14), ("white", 1)), warned=2))
     assert [(box.text(0), box.text(1)) for box in facets._boxes()] == [
-        ("Not all was read", "2"),
+        ("Read only in part", "2"),
         ("Text under redactions", "14 pages"),
         ("Text in its background's colour", "1 page"),
     ]

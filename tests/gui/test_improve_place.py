@@ -219,7 +219,7 @@ def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
         QTest.mouseClick(place.halt, Qt.MouseButton.LeftButton)
         assert "Stopping" in place.status.text()
     assert "Stopped; the best plan so far is kept" in place.choice.verdict.text()
-    qtbot.waitUntil(lambda: place.go.text() == "Go on", timeout=WAIT)
+    qtbot.waitUntil(lambda: place.go.text() == "Continue", timeout=WAIT)
     run = next(place for place in window.places if isinstance(place, RunPlace))
     assert run.queue.entries[0].state == "cancelled"
     assert run.panel.model.index(0, 0).data() == "Improve acts"
@@ -237,7 +237,7 @@ def test_a_worker_that_dies_leaves_what_was_tried(
     with qtbot.waitSignals([window.workspace.client.ready, place.improvement.ended], timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: "interrupted" in place.status.text(), timeout=WAIT)
-    assert place.go.text() == "Go on"
+    assert place.go.text() == "Continue"
     with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert place.improvement.last is not None
@@ -313,7 +313,7 @@ def test_a_question_of_choices_is_not_improved_until_rows_are_reviewed(
     assert not place.go.isEnabled()
     assert "5 rows in Results" in place.go.toolTip()
     place.start()
-    assert "Nothing tells plans apart yet" in window.messages.text
+    assert "There is nothing yet to compare plans by" in window.messages.text
     assert not window.workspace.job.is_going
 
 
@@ -328,7 +328,7 @@ def test_a_case_without_questions_says_what_to_do(
     place = next(place for place in window.places if isinstance(place, ImprovePlace))
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
     assert not place.tabs.isVisible()
-    assert "place Question" in place._none.text()
+    assert "Write one in Question" in place._none.text()
 
 
 def test_the_place_is_hidden_where_the_worker_cannot_build(
@@ -425,7 +425,7 @@ def test_gold_time_and_verdict_are_said_in_words() -> None:
         "",
     )
     assert told.startswith("Your own question stays: no plan did better.")
-    assert "The time was over after 1 min, tried on 8 of 40 rows; 3 outputs of 4 were there from before." in told
+    assert "Time ran out after 1 min, tried on 8 of 40 rows; 3 outputs of 4 were there from before." in told
 
 
 def test_the_question_that_was_built_is_shown_however_late_the_queue_comes(

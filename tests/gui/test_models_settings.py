@@ -165,7 +165,7 @@ def test_each_kind_of_process_asks_for_a_socket(qtbot: QtBot, window: MainWindow
         assert [line for line in lines if line.startswith(f"  {kind}: {REFUSED}")], lines
     # The window is the process of the test, which nobody fences; its worker was started without a model.
     assert [line for line in lines if line.startswith("  the window: NOT REFUSED")], lines
-    assert "A socket was not refused to: the window" in panel.verdict.text()
+    assert "These could reach the network when tried: the window" in panel.verdict.text()
     assert "Not tried" not in panel.verdict.text()
     panel.close()
 
@@ -185,7 +185,7 @@ def test_the_indicator_says_what_the_kernel_says(
     monkeypatch.setattr("desktop.window.window_process", lambda: replace(worker, kind="the window"))
     window._show_fence([worker])
     assert window._offline.text() == NETWORK_REFUSED
-    assert "refuses the network to all 2 processes" in window._offline.toolTip()
+    assert "blocks the network for all 2 programs" in window._offline.toolTip()
     window._show_fence([replace(worker, state="unknown", why="it cannot be looked at")])
     assert window._offline.text() == NETWORK_UNKNOWN
     window._show_fence(None, "unknown query")
@@ -218,19 +218,19 @@ QUIET = OfflineState(
 
 
 def test_the_verdict_says_no_more_than_is_known() -> None:
-    refused = "The kernel refuses the network to all 2 processes of Redwell that run now."
+    refused = "The system blocks the network for all 2 programs of Redwell that run now."
     assert verdict_text(QUIET) == refused
     untried = replace(QUIET, tried=(Tried("runs a model", "untried", "not in this session"),))
     assert verdict_text(untried) == f"{refused} Not tried: runs a model."
     assert "  runs a model: not tried (not in this session)" in report_lines(untried)
     made = replace(QUIET, tried=(replace(MODEL_TRIED, outcome="made"),))
-    assert verdict_text(made) == f"{refused} A socket was not refused to: runs a model."
+    assert verdict_text(made) == f"{refused} These could reach the network when tried: runs a model."
     python = replace(QUIET, tried=(replace(MODEL_TRIED, outcome="python"),))
-    assert verdict_text(python) == f"{refused} Only Python refused a socket to: runs a model."
+    assert verdict_text(python) == f"{refused} Blocked by Python only, not by the system: runs a model."
     hidden = replace(OPEN, state="unknown", why="it cannot be looked at")
     assert verdict_text(replace(QUIET, processes=(FENCED, OPEN, hidden))) == (
-        "The kernel does not keep these from the network: the window (this system (darwin) has no seccomp)."
-        " Not known: the window (it cannot be looked at). It refuses the network to: the worker."
+        "The system does not block the network for: the window (this system (darwin) has no seccomp)."
+        " Not known: the window (it cannot be looked at). It is blocked for: the worker."
     )
     assert "  there is no Landlock" in report_lines(replace(QUIET, missing=("there is no Landlock",)))
 
@@ -308,7 +308,7 @@ def test_start_lists_what_works_only_with_details(qtbot: QtBot, window: MainWind
     def shown() -> list[str]:
         return [label.text() for label in start._checks.widget().findChildren(QLabel) if label.text()]
 
-    assert (start._verdict.text(), shown()) == ("Redwell can run.", ["Disk: 1 GB\nFree some."])
+    assert (start._verdict.text(), shown()) == ("Redwell is ready.", ["Disk: 1 GB\nFree some."])
     start._details.click()
     assert shown() == ["Disk: 1 GB\nFree some.", "Memory: 8 GB free"]
     start._details.click()

@@ -52,7 +52,7 @@ def test_of_several_files_all_are_taken(qtbot: QtBot, window: MainWindow, tmp_pa
     assert Path(window.workspace.case) == tmp_path / "letters" / "letters.redwell"
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: place.model.rowCount() == 3, timeout=WAIT)
-    qtbot.waitUntil(lambda: "3 files looked at" in place.ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "3 files checked" in place.ingest.text, timeout=WAIT)
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWin
     place = documents(window)
     drop(window, tmp_path / "letters")
     start_reading(qtbot, place)
-    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "2 files checked" in place.ingest.text, timeout=WAIT)
     place.watched.watch(str(tmp_path / "letters"))
     assert place._watching.isVisibleTo(place)
     write(tmp_path / "letters" / "late", "c")  # in a folder that was not there
@@ -209,7 +209,7 @@ def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWin
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: place.model.rowCount() == 4, timeout=WAIT)
     drop(window, tmp_path / "letters" / "a.txt")
-    qtbot.waitUntil(lambda: "the file is in the case." in place.ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "it is already in the case." in place.ingest.text, timeout=WAIT)
     place.watched.watch(str(tmp_path / "letters"), on=False)
     assert place.watched.folders == []
     assert not place._watching.isVisibleTo(place)
@@ -278,10 +278,10 @@ def test_new_files_are_read_and_asked_about_alone(
     letters, (first, _) = tmp_path / "letters", write(tmp_path / "letters", "a", "b")
     drop(window, letters)
     start_reading(qtbot, place)
-    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "2 files checked" in place.ingest.text, timeout=WAIT)
     assert not place.ingest.ask.isVisible()  # there is no question yet
     place.ask_new()
-    qtbot.waitUntil(lambda: "No question was asked" in window.messages.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "No question has been asked" in window.messages.text, timeout=WAIT)
     ask_about_all(qtbot, window)
 
     window.go_to("Documents")
@@ -313,7 +313,7 @@ def test_new_documents_are_marked_and_shown_alone(
     write(tmp_path / "letters", "a", "b")
     drop(window, tmp_path / "letters")
     start_reading(qtbot, place)
-    qtbot.waitUntil(lambda: "2 files looked at" in place.ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "2 files checked" in place.ingest.text, timeout=WAIT)
     ask_about_all(qtbot, window)
     window.go_to("Documents")
     write(tmp_path / "letters", "c")
@@ -332,4 +332,4 @@ def test_new_documents_are_marked_and_shown_alone(
     window.go_to("Documents")
     qtbot.waitUntil(lambda: marks(place) == {"a.txt": "", "b.txt": "", "c.txt": ""}, timeout=WAIT)
     place.ask_new()
-    qtbot.waitUntil(lambda: window.messages.text.startswith("No document is new to people."), timeout=WAIT)
+    qtbot.waitUntil(lambda: window.messages.text.startswith("There are no new documents for people."), timeout=WAIT)

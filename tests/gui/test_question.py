@@ -305,7 +305,7 @@ def test_a_question_in_plain_words_becomes_chips_that_are_changed_by_keyboard(
 
     ask.chips.chips[-1].name.clear()
     ask.chips.chips[-1].name.editingFinished.emit()
-    qtbot.waitUntil(lambda: "is no name of a column" in ask.state.text(), timeout=WAIT)
+    qtbot.waitUntil(lambda: "a column cannot be called" in ask.state.text(), timeout=WAIT)
     assert names_of(ask)[-1] == "license plate"
 
     before = len(names_of(ask))

@@ -139,7 +139,7 @@ def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
     place.start()
     qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
     place.pause_or_resume()
-    assert place.pause.text() == "Go on"
+    assert place.pause.text() == "Continue"
     place.pause_or_resume()
     assert place.pause.text() == "Pause"
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
@@ -163,7 +163,7 @@ def test_a_worker_that_dies_is_told_and_one_button_goes_on(
     with qtbot.waitSignal(window.workspace.client.ready, timeout=WAIT):
         os.kill(window.workspace.client.process_id, signal.SIGKILL)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
-    assert "Continue goes on from the last reply" in place._note.text()
+    assert "Choose Continue to go on from the last reply" in place._note.text()
     assert place.go.text() == "Continue"
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)

@@ -96,7 +96,7 @@ def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
 
     file = pipeline_of(desk.reading(case), run)
     if not file.is_file():
-        raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
+        raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
     return read_file(file)
 
 

@@ -182,7 +182,7 @@ def _plan(desk: Desk, case: str, pipeline: str, id: int) -> dict[str, Any]:
         body = read_report(build_files(Path(case), Path(pipeline))) or {"plans": []}
         entry = next((item for item in body["plans"] if item["id"] == id), None)
     if entry is None:
-        raise UsageError(f"the build of {Path(pipeline).stem} knows no plan {id}", advice="Improve the question again.")
+        raise UsageError(f"{Path(pipeline).stem} has no plan {id}", advice="Improve the question again.")
     return entry
 
 
@@ -261,7 +261,8 @@ def make_folder(files: BuildFiles) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"the folder {folder} cannot be made: {error.strerror}", advice="Give yourself the right, or make room."
+            f"the folder {folder} cannot be made: {error.strerror}",
+            advice="Free some disk space, or get permission to write there.",
         ) from error
 
 
@@ -279,10 +280,11 @@ def read_report(files: BuildFiles) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"the report {files.report_json} cannot be read: {error}", advice="Remove it, or build again."
+            f"the report {files.report_json} cannot be read: {error}",
+            advice="Delete that file, or improve the question again.",
         ) from error
     if not isinstance(body, dict) or not isinstance(body.get("plans"), list):
-        raise UsageError(f"{files.report_json} is no report of a build", advice="Remove it.")
+        raise UsageError(f"{files.report_json} is not a report of improving", advice="Delete that file.")
     if missing := _REPORTED - body.keys():
         raise UsageError(
             f"{files.report_json} was written by another version: it lacks {', '.join(sorted(missing))}",

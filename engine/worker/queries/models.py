@@ -94,7 +94,7 @@ def _telling(desk: Desk, model: str) -> Callable[[InstallProgress], None]:
 
     def tell(step: InstallProgress) -> None:
         if desk.is_given_up():
-            raise InstallStopped(f"installing {model} was given up", advice="Install it again to go on.")
+            raise InstallStopped(f"installing {model} was stopped", advice="Install it again to go on.")
         nonlocal told_at, last
         now, what = time.monotonic(), f"{step.stage} {step.note}"
         if now - told_at >= TELL_SECONDS or last != what:

@@ -46,7 +46,7 @@ def add(  # noqa: PLR0913 - what an entry is
     """
     path = Path(pipeline).expanduser()
     if not path.is_file():
-        raise UsageError(f"there is no pipeline {path}", advice="Choose a YAML file of a pipeline.")
+        raise UsageError(f"there is no question {path}", advice="Choose the file of a question (.yaml).")
     queue = add_entry(
         load_queue(_path(case)), str(path.resolve()), input=input, model=model, kind=kind, options=options
     )
@@ -107,7 +107,7 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     with desk.writing(case) as opened:
         file = Path(queued.pipeline) if queued is not None else pipeline_of(opened, run)
     if not file.is_file():
-        raise UsageError(f"the pipeline {file} is not there any more", advice="Write the question anew in Question.")
+        raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
     write_clarified(file, operator, question, said, document)
     again = replace(queued, state="waiting", told="", run_id="") if queued is not None else QueueEntry(0, str(file))
     waiting = next((other for other in queue if replace(other, id=again.id) == again), None)

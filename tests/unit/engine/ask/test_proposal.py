@@ -29,7 +29,7 @@ def of_columns(*columns: dict[str, object]) -> Proposal:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda: of_columns({"name": " "}), "is no name of a column"),
+        (lambda: of_columns({"name": " "}), "a column cannot be called"),
         (
             lambda: of_columns({"name": "plate number"}, {"name": "Plate Number"}),
             "two columns would be called",
@@ -41,7 +41,7 @@ def of_columns(*columns: dict[str, object]) -> Proposal:
         ),
         (lambda: checked(Proposal("", "", (Column("a"),))), "there is no question"),
         (lambda: checked(Proposal("q", "", ())), "a table has 1 to 12 columns, not 0"),
-        (lambda: checked(Proposal("q" * 2001, "", (Column("a"),))), "the question has 2,001 characters"),
+        (lambda: checked(Proposal("q" * 2001, "", (Column("a"),))), "the question is too long: 2,001 characters"),
         (lambda: from_json({"question": "q", "columns": [{"kind": "text"}]}), "this is no proposal: KeyError('name')"),
     ],
 )

@@ -44,7 +44,7 @@ def test_of_plans_that_draw_the_notably_faster_is_chosen(score, seconds, chosen)
     points = [GOOD, SLOW, Point(6, 3.5, 2400.0, beats=True), Point(7, score, seconds, beats=True)]
     found = choose(points, OWN, Policy())
     assert found.plan == chosen
-    assert ("it draws with the plan that is rated highest, in 42% of its time" in found.reason) is (chosen == 7)
+    assert ("it is about as good as the highest-rated plan, in 42% of its time" in found.reason) is (chosen == 7)
 
 
 def test_a_fast_plan_that_does_not_beat_the_users_own_draws_with_none():
@@ -55,7 +55,7 @@ def test_a_fast_plan_that_does_not_beat_the_users_own_draws_with_none():
 def test_without_a_better_plan_the_users_own_stays():
     for policy in ("best", "fastest", "within-minutes 60"):
         assert choose([SLOW], OWN, read_policy(policy)).plan == 1
-    assert "does not tell the plans apart (rated 2.05, your own 2.00)" in choose([SLOW], OWN, Policy()).reason
+    assert "automatic checks show no clear winner (best 2.05, your own 2.00)" in choose([SLOW], OWN, Policy()).reason
     assert choose([], OWN, Policy()) == Choice(1, "no other plan did better")
 
 
@@ -105,7 +105,7 @@ def test_a_plan_beats_another_that_is_rated_notably_lower(score, beats):
 def test_where_no_difference_can_be_told_the_plan_to_beat_stands_and_says_so():
     found = contest(entry(1, 3.4), entry(2, 3.45))
     assert found.settle().candidate.id == 1
-    assert found.reason.endswith("does not tell the plans apart (rated 3.45, your own 3.40)")
+    assert found.reason.endswith("automatic checks show no clear winner (best 3.45, your own 3.40)")
 
 
 def test_plans_are_compared_on_the_same_rows_only():

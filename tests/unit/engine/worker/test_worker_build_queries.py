@@ -87,7 +87,7 @@ def test_a_build_from_the_first_look_to_the_use_of_a_plan(case: Path, question: 
         assert (await ask("use", plan=last["chosen"]))["path"] == used["path"]
         Path(used["path"]).write_text("changed by hand")
         assert (await ask("use", plan=last["chosen"]))["name"] == "acts improved 2"
-        assert "knows no plan 9999" in await ask("use", plan=9999)
+        assert "has no plan 9999" in await ask("use", plan=9999)
 
     play(script, models)
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_improved_says_why(case: Path, question: Path) -> None:
         await read_documents(window, case)
         given = {"case": str(case), "pipeline": str(question)}
         assert "txt" in await window.ask("build.setup", **given)
-        assert "knows no plan 3" in await window.ask("build.plan", plan=3, **given)
+        assert "has no plan 3" in await window.ask("build.plan", plan=3, **given)
         words = await window.ask("build.directives")
         assert words[0]["title"] == "Document chunking"
 

@@ -77,7 +77,7 @@ def test_questions_about_the_queue(case: Path, tmp_path: Path) -> None:
 
         assert await ask("queue.show") == []
         assert await ask("queue.questions") == [{"name": "who", "path": str(folder / "who.yaml")}]
-        assert "there is no pipeline" in await ask("queue.add", pipeline="none.yaml")
+        assert "there is no question" in await ask("queue.add", pipeline="none.yaml")
         await ask("queue.add", pipeline=str(tmp_path / "officers.yaml"), input="case:")
         added = await ask("queue.add", pipeline=str(tmp_path / "officers.yaml"))
         assert [entry["input"] for entry in added] == ["case:", ""]
