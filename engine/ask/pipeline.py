@@ -36,7 +36,7 @@ def pipeline_text(proposal: Proposal, *, model: str = "") -> str:
     The question stands in it word for word; braces that would make a template of it are taken apart. Raises UsageError
     for a proposal that cannot be a table.
     """
-    checked(proposal)
+    proposal = checked(proposal)
     operations = _rows_of(proposal) if proposal.row else [_record_of(proposal)]
     root: dict[str, Any] = {"datasets": {DATASET: {"type": "case"}}}
     if model:
@@ -75,7 +75,7 @@ def columns_of(proposal: Proposal) -> list[str]:
 
 
 def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
-    items = field_name(plural(proposal.row))
+    items = _list_name(proposal)
     fields = ", ".join(
         _field(column, "text_chunk", may_miss=number > 0) for number, column in enumerate(proposal.columns)
     )
@@ -104,6 +104,12 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     if person := person_column(proposal):
         operations.append({"name": "names_only", "type": "filter", "condition": f"input.{person.field} | is_person"})
     return [*operations, {"name": "table", "type": "map", "drop_keys": [items]}]
+
+
+def _list_name(proposal: Proposal) -> str:
+    """Return the field that holds the things until each has a row of its own; no column is called so."""
+    name = field_name(plural(proposal.row))
+    return f"list_of_{name}" if name in {column.field for column in proposal.columns} else name
 
 
 def _record_of(proposal: Proposal) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -16,6 +17,8 @@ MOST_COLUMNS: Final = 12
 MOST_CHOICES: Final = 30
 LONGEST_NAME: Final = 60
 LONGEST_QUESTION: Final = 2000
+_UNWRITABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of Unicode: control characters, lone surrogates, ends of lines and paragraphs."""
 _RESERVED: Final = frozenset({"filename", "path", "text", "pages", "kind", "id"})
 """Fields that a document has already, so a column of that name gets a word before it."""
 
@@ -75,7 +78,14 @@ def from_json(value: Mapping[str, Any]) -> Proposal:
 
 
 def checked(proposal: Proposal) -> Proposal:
-    """Return the proposal; raises UsageError where no pipeline can be made of it, saying what to change."""
+    """Return the proposal, with spaces for control characters, which no pipeline can hold.
+
+    Raises UsageError where no pipeline can be made of it, saying what to change.
+    """
+    columns = (Column(_writable(c.name), c.kind, _texts(map(_writable, c.choices))) for c in proposal.columns)
+    proposal = Proposal(
+        _writable(proposal.question), _writable(proposal.row), tuple(columns), _texts(map(_writable, proposal.notes))
+    )
     if not proposal.question.strip():
         raise UsageError("there is no question", advice="Say in plain words what you want to know.")
     if len(proposal.question) > LONGEST_QUESTION:
@@ -142,6 +152,10 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     """Join words as a sentence does: `a`, `a and b`, `a, b and c`."""
     *before, end = tuple(words)
     return f"{', '.join(before)} {last} {end}" if before else end
+
+
+def _writable(text: str) -> str:
+    return "".join(" " if unicodedata.category(c) in _UNWRITABLE and c != "\n" else c for c in text)
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ def _first_noun(question: str) -> str:
     asked = _LEADS.sub("", question)
     end = _NOUN_ENDS.search(asked)
     noun = asked[: end.start() if end else None].strip()
-    return row_noun(noun) if 1 <= len(noun.split()) <= _LONGEST_NOUN else ""
+    return row_noun(noun) if field_name(noun) and len(noun.split()) <= _LONGEST_NOUN else ""
 
 
 def settle(proposal: Proposal, before: Proposal | None = None) -> Proposal:

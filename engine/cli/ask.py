@@ -158,8 +158,10 @@ def _show(made: Draft) -> None:
 
 
 def _case_of(folder: Path | None) -> Path:
-    name = folder.resolve().stem if folder is not None else "ask"
-    return Path.cwd() / f"{name}.redwell"
+    if folder is None:
+        return Path.cwd() / "ask.redwell"
+    path = folder.resolve()
+    return Path.cwd() / f"{path.name if path.is_dir() else path.stem}.redwell"  # a folder may be called 2024.01
 
 
 def _say_next(case: Path) -> None:

@@ -125,7 +125,7 @@ def _show_written(written: Sequence[Written]) -> None:
 
 
 def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:
-    results = case.runs.results(run_id)
+    results = case.runs.results(run_id) if columns else None
     if results is None or not results.row_ids:
         return
     existing = list(dict.fromkeys(key for row_id in results.row_ids for key in case.rows.get(run_id, row_id).values))

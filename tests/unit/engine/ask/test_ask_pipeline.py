@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.ask.pipeline import columns_of, pipeline_text, proposal_of
-from engine.ask.proposal import KINDS, Column, Proposal
+from engine.ask.proposal import KINDS, Column, Proposal, checked
 from engine.executor.results import result_columns
 from engine.language.checks import check
 from engine.loader import parse_pipeline
@@ -63,7 +63,7 @@ def test_a_pipeline_that_nobody_changed_tells_its_table(model: str) -> None:
     asked = "Which cars?\u2028 {{ x }}\n# \u00e9 [1]"
     proposal = Proposal(asked, "car", ALL, ("no trucks",))
     text = pipeline_text(proposal, model=model)
-    assert proposal_of(text) == proposal
+    assert proposal_of(text) == checked(proposal)
     assert proposal_of("no lorries".join(text.rsplit("no trucks", 1))) is None
     assert proposal_of(text.replace("num_tokens: 6000", "num_tokens: 600")) is None
 
@@ -73,3 +73,22 @@ def test_a_pipeline_that_nobody_changed_tells_its_table(model: str) -> None:
 )
 def test_any_other_text_tells_none(text: str) -> None:
     assert proposal_of(text) is None
+
+
+def test_a_column_called_as_the_rows_are_is_in_the_results() -> None:
+    """The things stand in a list of that name until each has a row of its own."""
+    plan = parse_pipeline(
+        pipeline_text(Proposal("Who saw it?", "witness", (Column("witnesses"), Column("phone"))))
+    ).plan
+    assert {"witnesses", "phone"} <= set(result_columns(plan, (), source_fields=DOCUMENT_FIELDS))
+
+
+@pytest.mark.parametrize("odd", ["\x02", "\x7f", "\u2028", "\x85", "\ud800"])
+def test_control_characters_of_a_pasted_question_are_spaces(odd: str) -> None:
+    table = Proposal(
+        f"Which{odd}cars?", f"ca{odd}r", (Column(f"pla{odd}te", "one of", ("a", f"b{odd}c")),), (f"no{odd}t",)
+    )
+    text = pipeline_text(table)
+    assert parse_pipeline(text).plan.operators
+    assert (made := proposal_of(text)) is not None
+    assert (made.question, made.columns[0].name, made.notes) == ("Which cars?", "pla te", ("no t",))

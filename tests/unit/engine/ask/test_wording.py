@@ -88,3 +88,10 @@ def test_a_note_that_names_columns_drops_them(note: str, kept: str) -> None:
 
 def test_the_last_column_stays() -> None:
     assert without_named(CARS := Proposal("Cars?", "car", (Column("car"),)), "no car") == CARS
+
+
+@pytest.mark.parametrize(
+    "asked", ["- which cars\n- which officers", "9/11: which witnesses?", "$: all payments", "🚗: which cars?"]
+)
+def test_a_question_that_begins_with_no_word_has_a_table(asked: str) -> None:
+    assert draft_from_words(asked).columns

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,13 @@ def test_a_question_and_a_folder_give_a_table(redwell: Any, pipeline: Path, tmp_
     assert "Which plates are mentioned?" in Path("q.yaml").read_text(encoding="utf-8")
     assert Path("records.redwell").is_file()
     assert redwell("check", "q.yaml").exit_code == 0
+
+
+def test_folders_with_a_dot_in_their_names_have_cases_of_their_own(redwell: Any, pipeline: Path) -> None:
+    for name in ("2024.01", "2024.02"):
+        shutil.copytree("records", name)
+        redwell("ask", "Which officers are named?", name, "--yes")
+        assert Path(f"{name}.redwell").is_file()
 
 
 def test_it_asks_once_and_no_runs_nothing(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
@@ -75,7 +83,7 @@ def test_without_a_model_a_pipeline_can_be_saved_and_nothing_run(
     monkeypatch.setattr(models, "stand_in", missing)
     saved = redwell("ask", "Is a weapon mentioned?", "--save", "words.yaml")
     assert saved.exit_code == 0
-    assert "for the model is not installed" in saved.stderr
+    assert "because the model is not installed" in saved.stderr
     assert "answer: boolean" in Path("words.yaml").read_text(encoding="utf-8")
     run = redwell("ask", "Is a weapon mentioned?", tmp_path / "records", "--yes")
     assert run.exit_code == 3
