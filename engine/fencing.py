@@ -31,7 +31,7 @@ NETWORK_COMMANDS: Mapping[tuple[str, ...], str] = {
     ("bench",): "benchmarks start servers and other programs",
     ("desktop",): "it only starts the window, which decides for itself",
 }
-ASKING_COMMANDS = frozenset({"run", "ask", "build", "check", "eval"})
+ASKING_COMMANDS = frozenset({"run", "rerun", "ask", "build", "check", "eval"})
 """They ask models: on this machine, unless a server, a cluster or weights for vLLM are named."""
 
 SERVER_ASKING_COMMANDS = frozenset({("models", "list"), ("doctor",)})

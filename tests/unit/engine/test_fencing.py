@@ -108,6 +108,7 @@ def test_a_folder_of_weights_is_run_by_vllm_which_takes_sockets(tmp_path: Path) 
 def test_the_window_has_none_unless_a_server_or_cluster_is_set_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert why_serving() == ""
     monkeypatch.setenv("REDWELL_CLUSTER", "local:2")
+    assert "REDWELL_CLUSTER" in why_network(["rerun", "a.redwell"])
     assert "REDWELL_CLUSTER" in why_serving()
     monkeypatch.delenv("REDWELL_CLUSTER")
     remember(RememberedServer("lab", "http://127.0.0.1:1/v1"))
