@@ -137,7 +137,11 @@ class ChartsPanel(RowsPanel):
 
     def _show_time(self, series: OverTime) -> None:
         marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(series.bars))
-        note = f"{counted(series.undated, 'row')} without a date." if series.undated else ""
+        parts = (
+            (series.undated, "without a date" if series.period == "year" else "without a month"),
+            (series.earlier, "of earlier years, which are left out"),
+        )
+        note = " ".join(f"{counted(rows, 'row')} {what}." for rows, what in parts if rows)
         if not marks:
             note = f"No cell of {series.column} is a date. Choose another column. {note}"
         self._show(Chart("columns", f"{series.column} by {series.period}", marks, note=note))

@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 
 from engine.worker.contract import Query
 from engine.worker.contract.events import CommandFailed, WorkerReady, read_event
+from engine.worker.contract.lines import LONGEST_LINE
 
 WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.serving import run; run()", "worker")
 """`redwell worker`, in the environment that the window runs in."""
@@ -28,6 +29,9 @@ STARTING_MILLISECONDS = 1000
 CLOSING_MILLISECONDS = 3000
 TURN_SECONDS = 0.01
 """How long lines are taken in one turn of the event loop, so that a burst of them does not hold up the window."""
+
+_TOO_MUCH = ("That is too much at once.", "Choose fewer documents.")
+"""Said of what does not fit into one line to the worker."""
 
 Then = Callable[[Any], object]
 Failed = Callable[[str, str], None]
@@ -152,7 +156,10 @@ class WorkerClient(QObject):
         name, decode = (query, _as_it_is) if isinstance(query, str) else (query.name, query.decode)
         line = {"command": "ask", "id": id, "query": name, **given}
         self._questions[id] = _Question(line, decode, then, failed or self.problem.emit, is_edit)
-        self._write(line)
+        if _is_too_long(line):
+            self._refuse(line)
+        else:
+            self._write(line)
         return id
 
     def forget(self, id: str) -> None:
@@ -165,7 +172,9 @@ class WorkerClient(QObject):
         self._count += 1
         id = f"c{self._count}"
         line = {"command": name, "id": id, **given}
-        if self._process is None:
+        if _is_too_long(line):
+            self._refuse(line)
+        elif self._process is None:
             self._commands.append(line)
         else:
             self._write(line)
@@ -228,7 +237,12 @@ class WorkerClient(QObject):
 
     def _write(self, line: dict[str, Any]) -> None:
         if self._process is not None:
-            self._process.write(json.dumps(line, ensure_ascii=True).encode() + b"\n")
+            self._process.write(_encoded(line))
+
+    def _refuse(self, line: dict[str, Any]) -> None:
+        """Fail what the worker would not read, as it fails a command; not before who gives it knows its id."""
+        failed = CommandFailed(line["id"], line["command"], *_TOO_MUCH, exit_code=2)
+        QTimer.singleShot(0, self, lambda: self._fail(failed))
 
     def _read(self) -> None:
         if self._process is None:
@@ -253,21 +267,29 @@ class WorkerClient(QObject):
                 self._taking.start()
 
     def _take(self, line: dict[str, Any]) -> None:
-        question = self._questions.pop(line.get("id", ""), None)
         if line["event"] == "Answered":
+            question = self._questions.pop(line["id"], None)
             if question is not None and not _is_gone(question.then):
                 question.then(question.decode(line["result"]))
             return
         match event := read_event(line):
-            case CommandFailed() if question is not None:
-                failed = self.problem.emit if _is_gone(question.failed) else question.failed
-                failed(event.message, event.advice)
+            case CommandFailed():
+                self._fail(event)
             case WorkerReady():
                 self._losses = 0
                 self.commands = event.commands
                 self.ready.emit()
             case _:
                 self.told.emit(event)
+
+    def _fail(self, event: CommandFailed) -> None:
+        """Tell who asked; of a question that was given up, and of a command, tell all."""
+        question = self._questions.pop(event.id, None)
+        if question is None:
+            self.told.emit(event)
+            return
+        failed = self.problem.emit if _is_gone(question.failed) else question.failed
+        failed(event.message, event.advice)
 
     def _not_started(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
@@ -298,6 +320,14 @@ def _is_gone(receiver: Callable[..., object]) -> bool:
     """Tell whether a method belongs to a dialog or another object of Qt that was deleted."""
     owner = getattr(receiver, "__self__", None)
     return isinstance(owner, QObject) and not shiboken6.isValid(owner)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=True).encode() + b"\n"
+
+
+def _is_too_long(line: dict[str, Any]) -> bool:
+    return len(_encoded(line)) > LONGEST_LINE
 
 
 def _as_it_is(answer: Any) -> Any:

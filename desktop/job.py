@@ -55,6 +55,8 @@ class Job(QObject):
     """The job ended with this exit code (as on the command line)."""
     failed = Signal(str, str)
     """The job could not be done: message and advice."""
+    refused = Signal(str, str)
+    """Another job could not be begun while this one goes on, which it does not touch: message and advice."""
     noted = Signal(str)
     """Something a person should know, though the job goes on."""
 
@@ -84,11 +86,11 @@ class Job(QObject):
         """Say whether there is a job."""
         return self.state != "none"
 
-    def start(self, name: str, **given: Any) -> None:
-        """Start a job with the keys of its command; does nothing while another one is going."""
+    def start(self, name: str, **given: Any) -> bool:
+        """Start a job with the keys of its command; while another one is going, say so and return False."""
         if self.is_going:
-            self.failed.emit("Redwell is busy with something else.", "Wait until it has finished, or stop it.")
-            return
+            self.refused.emit("Redwell is busy with something else.", "Wait until it has finished, or stop it.")
+            return False
         self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
         self.state, self.progress, self.was_lost, self.refusal = "going", Progress(), False, None
         if name in ("run", "build"):
@@ -96,6 +98,7 @@ class Job(QObject):
         self._began, self._paused_seconds = time.monotonic(), 0.0
         self._id = self._client.command(name, **given)
         self.changed.emit()
+        return True
 
     def pause(self) -> None:
         """Begin nothing new; what is under way comes to its end."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
 
+from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.plain_text import plain
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
+from desktop.selected_rows import SelectedRows
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import reviews
@@ -22,9 +24,14 @@ _STEPS = {
     "clear": "taking the verdict off {}",
     "correct": "the correction in {}",
     "note": "the note on {}",
+    "rename": "the other name in {}",
 }
 _VERDICTS = {"accept": "accepted", "reject": "rejected", "clear": "without a verdict"}
 _UNDO = "Ctrl+Z takes that back."
+_STILL_DECIDED = (
+    "The question still has your decision about the names.",
+    "When it runs again, it does the same. To take that back too, decide the other way in Name (Ctrl+M).",
+)
 
 
 _MOST_LOOKED_AT = 500
@@ -39,37 +46,51 @@ class ResultsReview(QObject):
     noted = Signal(str, str)
     """A note was written: the run, and what it says."""
 
-    def __init__(self, workspace: Workspace, model: ResultsModel, table: ResultsTable, progress: QProgressBar) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        model: ResultsModel,
+        table: ResultsTable,
+        selection: SelectedRows,
+        progress: QProgressBar,
+    ) -> None:
         super().__init__(table)
         self._workspace, self._model, self._table, self._progress = workspace, model, table, progress
+        self._selection = selection
         model.edited.connect(self._correct)
 
     def changed(self) -> None:
         """Show what the case has now."""
         self._model.refresh()
-        self._workspace.ask(reviews.PROGRESS, self._show_progress, run=self._model.run)
+        show = while_open(self._workspace, self._show_progress)
+        self._workspace.ask(reviews.PROGRESS, show, run=self._model.run)
 
     def judge(self, kind: str, *, cell: bool = False) -> None:
         """Accept or reject the selected rows, or the current cell, or take that back; then go to the next row."""
-        rows = self._chosen()
-        if not rows or not self._may_edit():
-            return
         column = self._column() if cell else ""
         if cell and not column:
             return
-        ids = rows[:1] if cell else rows
-        where = f"{column} of {self._named(ids)}" if cell else self._named(ids)
-        said = f"{where} {'is' if len(ids) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
+        if self._selection.count and not cell:
+            self._selection.use(lambda rows: self._judge(kind, "", rows))
+        else:
+            current = self._table.currentIndex().data(ROW_ROLE)
+            self._judge(kind, column, [current.id] if isinstance(current, ShownRow) else [])
+
+    def _judge(self, kind: str, column: str, rows: list[str]) -> None:
+        if not rows or not self._may_edit():
+            return
+        where = f"{column} of {self._named(rows)}" if column else self._named(rows)
+        said = f"{where} {'is' if len(rows) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
         self._workspace.edit(
             reviews.JUDGE,
-            lambda count: self.said.emit(said[:1].upper() + said[1:]),
+            while_open(self._workspace, lambda count: self.said.emit(said[:1].upper() + said[1:])),
             run=self._model.run,
-            rows=ids,
+            rows=rows,
             kind=kind,
             column=column,
         )
         leaves = bool(self._model.selection.get("only_unreviewed"))  # then the next row comes to where this one is
-        if not cell and len(rows) == 1 and kind != "clear" and not leaves:
+        if not column and len(rows) == 1 and kind != "clear" and not leaves:
             self._table.move_row(1)
 
     def edit_current(self) -> None:
@@ -102,7 +123,8 @@ class ResultsReview(QObject):
     def note(self, row: str, text: str) -> None:
         """Write a note on a row; empty text takes it off."""
         run = self._model.run
-        self._workspace.edit(reviews.NOTE, lambda said: self.noted.emit(run, said), run=run, row=row, text=text)
+        noted = while_open(self._workspace, lambda said: self.noted.emit(run, said))
+        self._workspace.edit(reviews.NOTE, noted, run=run, row=row, text=text)
 
     def merge(self, column: str, names: list[str], into: str) -> None:
         """Say that names are one."""
@@ -133,11 +155,11 @@ class ResultsReview(QObject):
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit(reviews.UNDO, lambda step: self._stepped(step, "Undone", "undo"))
+        self._workspace.edit(reviews.UNDO, while_open(self._workspace, self._undone))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit(reviews.REDO, lambda step: self._stepped(step, "Redone", "redo"))
+        self._workspace.edit(reviews.REDO, while_open(self._workspace, self._redone))
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""
@@ -149,13 +171,25 @@ class ResultsReview(QObject):
             if row is not None and row.verdict == "rejected"
         ]
 
-    def _stepped(self, step: ReviewStep | None, done: str, key: str) -> None:
-        """Say which step was taken back or made again, and go to its row."""
+    def _undone(self, step: ReviewStep | None) -> None:
         if step is None:
-            self._workspace.said.emit(f"There is no review step to {key}.", "")
+            self._workspace.said.emit("There is no review step to undo.", "")
             return
+        self._tell_step(step, "Undone")
+        if step.kind == "rename":
+            self._workspace.said.emit(*_STILL_DECIDED)
+
+    def _redone(self, step: ReviewStep | None) -> None:
+        if step is None:
+            self._workspace.said.emit("There is no review step to redo.", "")
+        else:
+            self._tell_step(step, "Redone")
+
+    def _tell_step(self, step: ReviewStep, done: str) -> None:
+        """Say which step was taken back or made again, also where it is of another run, and go to its row."""
         rows = list(dict.fromkeys(row for row, _ in step.cells))
-        self.said.emit(f"{done}: {_STEPS[step.kind].format(self._named(rows))}.")
+        elsewhere = f", in run {step.run_id}" if step.run_id != self._model.run else ""
+        self.said.emit(f"{done}: {_STEPS[step.kind].format(self._named(rows))}{elsewhere}.")
         place = self._place(rows[0]) if rows else -1
         if place >= 0:
             self._table.go_to(place, max(self._table.currentIndex().column(), 1))
@@ -178,12 +212,6 @@ class ResultsReview(QObject):
         if not self._model.can_edit:
             self._workspace.said.emit("The case is open read-only.", self._workspace.read_only)
         return self._model.can_edit
-
-    def _chosen(self) -> list[str]:
-        """Return the ids of the selected rows, the current one where none is."""
-        indexes = self._table.selectionModel().selectedIndexes() or [self._table.currentIndex()]
-        rows = {index.row(): index.data(ROW_ROLE) for index in indexes if index.isValid()}
-        return [row.id for _, row in sorted(rows.items()) if isinstance(row, ShownRow)]
 
     def _column(self) -> str:
         place = self._table.currentIndex().column() - 1

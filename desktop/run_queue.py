@@ -25,6 +25,9 @@ CANCELLED = 130
 CONTINUABLE = ("running", "failed", "cancelled")
 """States of an entry with which it can be gone on with; running, when it is not the one that goes on."""
 
+_RENAME: Final = "pipelines.rename"
+"""The edit that gives the file of a question another name, in the queue too."""
+
 _ENDED: Final[Mapping[int, tuple[QueueState, str]]] = {
     0: ("finished", "finished"),
     1: ("finished", "finished; some files or rows failed"),
@@ -66,7 +69,7 @@ def input_text(given: str) -> str:
 
 
 class RunQueue(QObject):
-    """`entries` are those of the worker ; `current` is the one that goes on, 0 for none."""
+    """`entries` are those of the open case, as the worker keeps them. The one that goes on may be of another case."""
 
     changed = Signal()
     added = Signal(int)
@@ -81,8 +84,9 @@ class RunQueue(QObject):
         super().__init__(parent)
         self._space = workspace
         self.entries: list[QueueEntry] = []
-        self.current = 0
-        self._case = ""
+        self.case = ""
+        """The case of the entry that goes on, or was the last."""
+        self._going: QueueEntry | None = None  # as it was when it was begun
         self._allowed: dict[int, dict[str, Any]] = {}  # by entry, what a person let it do once
         self._edits = 0
         self._unanswered = 0
@@ -94,6 +98,17 @@ class RunQueue(QObject):
         workspace.job.finished.connect(self._finished)
         workspace.job.failed.connect(self._failed)
         workspace.client.ready.connect(self.load)
+        workspace.case_changed.connect(self._changed)
+
+    @property
+    def going(self) -> QueueEntry | None:
+        """Return the entry that goes on, be it of a case that was open before; None for none."""
+        return self.entry(self.current) or self._going
+
+    @property
+    def current(self) -> int:
+        """Return the id of the entry of the open case that goes on, 0 for none."""
+        return self._going.id if self._going is not None and self._is_here else 0
 
     def load(self) -> None:
         """Ask for the queue of the open case, unless an edit is on its way, which brings it."""
@@ -193,14 +208,14 @@ class RunQueue(QObject):
         entry = self.entry(id) if id else self.next_waiting()
         if entry is None or self._space.job.is_going or not self._space.case:
             return False
-        self.current, self._case = entry.id, self._space.case
-        self._mark("running", "")
-        parameters = {"pipeline": entry.pipeline, "case": self._case, **self._space.reading_options()}
+        self._going, self.case = entry, self._space.case
+        self._mark(entry, "running", "")
+        parameters = {"pipeline": entry.pipeline, "case": self.case, **self._space.reading_options()}
         chosen = {"input": entry.input, "model": entry.model, "trust_code": entry.trust_code}
         parameters |= {key: value for key, value in chosen.items() if value}
         parameters |= self._allowed.get(entry.id, {})
         self._space.job.start(entry.kind, **parameters, **entry.options)
-        self.began.emit(self.current)
+        self.began.emit(entry.id)
         self.changed.emit()
         return True
 
@@ -211,6 +226,16 @@ class RunQueue(QObject):
         if entry is not None and not self.start(id):
             self._replace(replace(entry, state="waiting", told=""))
             self._edit(queue.MARK, entry=id, state="waiting", told="")
+
+    @property
+    def _is_here(self) -> bool:
+        """Say whether the case that an entry was begun in last is still open."""
+        return self.case == self._space.case
+
+    def _changed(self, query: str) -> None:
+        """Follow the file of a question that has another name now."""
+        if query == _RENAME:
+            self.load()
 
     def _opened(self) -> None:
         self.entries, self._allowed = [], {}
@@ -251,57 +276,66 @@ class RunQueue(QObject):
 
         self._space.client.ask(query, answered, refused, is_edit=True, **parameters)
 
-    def _mark(self, state: QueueState, message: str, then: Callable[[object], None] | None = None) -> None:
-        """Note how the current entry is, here at once, and in its case."""
-        run_id, case = "" if state == "running" else self._space.job.run_id, self._case
-        entry = self.entry(self.current)
-        if entry is not None and case == self._space.case:
+    def _mark(
+        self, going: QueueEntry, state: QueueState, message: str, then: Callable[[object], None] | None = None
+    ) -> None:
+        """Note how the entry is that was begun last, here at once, and in its case."""
+        run_id = "" if state == "running" else self._space.job.run_id
+        if (entry := self._shown(going)) is not None:
             self._replace(replace(entry, state=state, told=message, run_id=run_id or entry.run_id))
         known: dict[str, Any] = {"run": run_id} if run_id else {}
-        self._edit(queue.MARK, then, case=case, entry=self.current, state=state, told=message, **known)
+        self._edit(queue.MARK, then, case=self.case, entry=going.id, state=state, told=message, **known)
+
+    def _shown(self, going: QueueEntry) -> QueueEntry | None:
+        """Return how the entry that was begun last is shown; None while another case is open."""
+        return self.entry(going.id) if self._is_here else None
 
     def _finished(self, code: int) -> None:
-        if not self.current:
+        if self._going is None:
             if self._space.job.name != "run":
                 self.changed.emit()
             return
         if code == CANCELLED:
-            self._end("cancelled", "stopped; what was finished is kept", go_on=False)
+            self._end(self._going, "cancelled", "stopped; what was finished is kept", go_on=False)
             return
-        self._end(*_ENDED.get(code, ("failed", f"stopped unexpectedly (code {code})")), go_on=True)
+        self._end(self._going, *_ENDED.get(code, ("failed", f"stopped unexpectedly (code {code})")), go_on=True)
 
     def _failed(self, message: str, advice: str) -> None:
-        if not self.current:
+        if (going := self._going) is None:
             return
         if self._space.job.was_lost:
-            self._interrupt(message)
+            self._interrupt(going, message)
             return
-        id, refusal, case = self.current, self._space.job.refusal, self._case
-        self._end(
-            "failed", f"{message}. {for_window(advice)}" if advice else message, go_on=True, was_refused=bool(refusal)
-        )
-        if refusal is not None and case == self._space.case:
-            self._space.permission_wanted.emit(refusal, lambda: self.allow(id, refusal))
+        refusal, is_here = self._space.job.refusal, self._is_here
+        told = f"{message}. {for_window(advice)}" if advice else message
+        self._end(going, "failed", told, go_on=True, was_refused=bool(refusal))
+        if refusal is not None and is_here:
+            self._space.permission_wanted.emit(refusal, lambda: self.allow(going.id, refusal))
 
-    def _interrupt(self, message: str) -> None:
+    def _interrupt(self, going: QueueEntry, message: str) -> None:
         """Leave the entry marked as running in the file: the worker that would mark it is gone."""
-        entry, self.current = self.entry(self.current), 0
-        if entry is not None:
+        self._going = None
+        if (entry := self._shown(going)) is not None:
             entry = replace(entry, told=message)
             self._replace(entry)
             self.ended.emit(entry)
+        else:
+            self.emptied.emit()
         self.changed.emit()
 
-    def _end(self, state: QueueState, message: str, *, go_on: bool, was_refused: bool = False) -> None:
+    def _end(
+        self, going: QueueEntry, state: QueueState, message: str, *, go_on: bool, was_refused: bool = False
+    ) -> None:
+        """Note how an entry ended, and begin the next one, unless it is of another case: that one is not open."""
         run = self._space.job.run_id if state == "finished" else ""
         # Told when the worker knows which question the run is of.
-        self._mark(state, message, (lambda queue: self._space.run_finished.emit(run)) if run else None)
-        if not was_refused:
-            self._allowed.pop(self.current, None)
-        entry, self.current = self.entry(self.current), 0
-        if entry is not None:
+        self._mark(going, state, message, (lambda queue: self._space.run_finished.emit(run)) if run else None)
+        self._going, is_here = None, self._is_here
+        if is_here and not was_refused:
+            self._allowed.pop(going.id, None)
+        if (entry := self._shown(going)) is not None:
             self.ended.emit(entry)
-        if not (go_on and self.start()):
+        if not (go_on and is_here and self.start()):
             self.emptied.emit()
         self.changed.emit()
 

@@ -52,6 +52,8 @@ class Workspace(QObject):
     """A question was typed in plain words outside the place Question: propose a table for it there."""
     question_wanted = Signal(str)
     """Somebody wants a pipeline file to be opened in the place Question."""
+    question_rewritten = Signal(str, str)
+    """A decision of a person was written into the question that is open in the place Question: its text before, now."""
     improve_wanted = Signal(str)
     """Somebody wants better plans to be looked for, for a pipeline file."""
     build_wanted = Signal(str, str, dict)
@@ -93,7 +95,7 @@ class Workspace(QObject):
         self.summary: CaseSummary | None = None
         self._next_passphrase: str | None = None  # of the conversion that goes on
         self.shown_results: dict[str, Any] = {}
-        """What Results shows: `run`, `columns` that are not hidden, ids of the `rows` that are selected."""
+        """What Results shows: `run`, `columns` that are not hidden, and what to ask for the ids of `selected` rows."""
         self.window_tried: Tried | None = None
         """What the window got when it asked for a socket last (desktop.offline_panel)."""
         self.selected_documents: list[str] = []
@@ -106,6 +108,7 @@ class Workspace(QObject):
         )
         client.told.connect(self._take)
         self.job.failed.connect(self.said)
+        self.job.refused.connect(self.said)
         self.job.failed.connect(lambda message, advice: self._not_converted())
         self.job.finished.connect(self._converted)
         self.job.finished.connect(lambda code: self._tell_change())
@@ -173,8 +176,8 @@ class Workspace(QObject):
 
     def convert_case(self, current: str, new: str) -> None:
         """Encrypt the open case (no `current` passphrase), decrypt it (no `new` one), or change the passphrase."""
-        self._next_passphrase = new
-        self.job.start("convert", case=self.case, passphrase=current, new_passphrase=new)
+        if self.job.start("convert", case=self.case, passphrase=current, new_passphrase=new):
+            self._next_passphrase = new
 
     def _converted(self, code: int) -> None:
         """Go on with the passphrase that the case has now; with that before where the conversion was cancelled."""
@@ -224,7 +227,7 @@ class Workspace(QObject):
                 self.folder_offered.emit(path)
         elif paths:
             first = Path(paths[0])
-            name = first.with_name(f"{first.stem}.redwell")
+            name = first.with_name(f"{first.name if first.is_dir() else first.stem}.redwell")
             if len(paths) > 1:
                 name = first.parent / f"{first.parent.name or 'records'}.redwell"
             if name.exists() or os.access(name.parent, os.W_OK):

@@ -1,8 +1,9 @@
-"""Files of this program on the disk: whose they are, and a full disk told from what else the system refuses."""
+"""Files on the disk: whose they are, their digest, and a full disk told from what else the system refuses."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
@@ -27,3 +28,9 @@ def questions_folder(case: Path) -> Path:
     if not case.name:
         raise UsageError(f"{case} is no case", advice="Name a file.")
     return case.with_name(f"{case.stem} questions")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

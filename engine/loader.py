@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import OutsideBorders, PipelineError, UsageError
 from engine.language.binding import bind, convert, describe_value, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
-from engine.language.position import Positions, Where, did_you_mean
+from engine.language.position import Position, Positions, Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.sections import Sections
 from engine.language.step_reading import StepReader
@@ -370,12 +370,5 @@ def _dotted(keys: Sequence[str | int]) -> str:
     return ".".join(str(key) for key in keys)
 
 
-def _warning(message: str, positions: Positions, position: Any, advice: str = "") -> Problem:
-    return Problem(
-        message,
-        advice,
-        file=positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
-        severity="warning",
-    )
+def _warning(message: str, positions: Positions, position: Position | None, advice: str = "") -> Problem:
+    return Problem(message, advice, **positions.place(position), severity="warning")

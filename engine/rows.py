@@ -71,11 +71,11 @@ class Row:
         )
 
     @classmethod
-    def combine(cls, operator: str, parents: Sequence[Row], values: Mapping[str, Any], *, index: int = 0) -> Row:
+    def combine(cls, operator: str, parents: Sequence[Row], values: Mapping[str, Any]) -> Row:
         """Make one row from several; it belongs to a document only if all its parents belong to that one."""
         documents = {p.document_id for p in parents}
         return cls(
-            id=row_id(operator, [p.id for p in parents], index),
+            id=row_id(operator, [p.id for p in parents], 0),
             values=values,
             parents=tuple(p.id for p in parents),
             document_id=documents.pop() if len(documents) == 1 else None,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.errors import ModelError
-from models.model_header import ModelHeader
+from models.model_header import ModelHeader, printable
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -166,10 +166,10 @@ def _says_recurrent(values: dict[str, Value]) -> str:
     """Return what of a header says that the model keeps a running state; "" where nothing does."""
     architecture = str(values.get("general.architecture") or "")
     if RECURRENT.fullmatch(architecture):
-        return f"general.architecture = {_printable(architecture)}"
+        return f"general.architecture = {printable(architecture)}"
     begins = tuple(f"{architecture}.{key}" for key in STATE_KEYS)
     said = {key: any(value) if isinstance(value, tuple) else value for key, value in values.items()}
-    return _printable(next((key for key, value in said.items() if value and key.startswith(begins)), ""))
+    return printable(next((key for key, value in said.items() if value and key.startswith(begins)), ""))
 
 
 def _unreadable(path: Path, error: OSError) -> BadModelFile:
@@ -263,19 +263,13 @@ def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]
     if (layers := number("block_count")) > MOST_LAYERS:
         raise reader.fail(f"the header claims {layers} layers; at most {MOST_LAYERS} are believable")
     return ModelHeader(
-        name=_printable(values.get("general.name")),
-        licence=_printable(values.get("general.license")),
-        architecture=architecture,
+        name=printable(values.get("general.name")),
+        licence=printable(values.get("general.license")),
         context_tokens=number("context_length"),
         layers=layers,
         kv_bytes_per_token=_kv_bytes_per_token(values, architecture, layers),
         vocabulary_size=lengths.get("tokenizer.ggml.tokens", 0),
     )
-
-
-def _printable(value: Value) -> str:
-    """Keep what may be shown on a terminal: the text comes from the file's maker."""
-    return "".join(c for c in str(value or "") if c.isprintable())[:200]
 
 
 def _kv_bytes_per_token(values: dict[str, Value], architecture: str, layers: int) -> int:

@@ -23,7 +23,7 @@ from models.environment import Inbox, whole_number
 from models.errors import ModelCrashed, ModelError, OutOfTokens
 from models.guides import GuideCompiler
 from models.hardware import usable_cores
-from models.jobs import Counters, Job
+from models.jobs import Job
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.llama_runtime import CELL_TILE, LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
@@ -144,11 +144,6 @@ class LlamaBackend:
     @layout.setter
     def layout(self, name: LayoutName) -> None:
         self._guides.layout = layout_named(name)
-
-    @property
-    def counters(self) -> Counters:
-        """Return a copy of the token counts since loading."""
-        return replace(self._scheduler.counters)
 
     @property
     def in_progress(self) -> tuple[int, int]:

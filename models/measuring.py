@@ -98,16 +98,16 @@ def _writing(number: int, count: int) -> Request:
     return Request((Segment("user", text),), canonical_json(schema), Sampling(max_tokens=512), seed=number)
 
 
-def measure_model(name: str = "", *, timeout_seconds: float = TIMEOUT_SECONDS) -> Rates:
+def measure_model(name: str = "") -> Rates:
     """Measure an installed model in a child process and remember it; "" is the default model. Raises ModelError.
 
     The layout of replies is tried for models that are not of the catalogue.
     """
     model = find_model(name)
     options = [] if model.entry else [LAYOUT_OPTION]
-    answer = run_child("models.measuring", model.path, *options, timeout_seconds=timeout_seconds)
+    answer = run_child("models.measuring", model.path, *options, timeout_seconds=TIMEOUT_SECONDS)
     if answer is None:
-        raise ModelError(f"measuring took longer than {timeout_seconds:.0f} s", advice="Close other programs.")
+        raise ModelError(f"measuring took longer than {TIMEOUT_SECONDS:.0f} s", advice="Close other programs.")
     try:
         rates = Rates(**json.loads((answer.stdout.strip().splitlines() or [""])[-1]))
     except (ValueError, TypeError) as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import ModelError
-from models.model_header import ModelHeader
+from models.model_header import ModelHeader, printable
 
 MOST_JSON_BYTES = 64 * 1024 * 1024
 MOST_TEMPLATE_CHARACTERS = 200_000
@@ -71,13 +71,11 @@ def read_folder(folder: Path) -> FolderHeader:
     config = _read_object(folder / "config.json")
     inner = config.get("text_config")
     text = {**config, **inner} if isinstance(inner, dict) else config
-    names = config.get("architectures")
     layers, heads = _count(text, "num_hidden_layers"), _count(text, "num_attention_heads")
     head_size = _count(text, "head_dim") or _count(text, "hidden_size") // max(1, heads)
     return FolderHeader(
-        name=_printable(folder.resolve().name),
-        licence=_printable(config.get("license")),
-        architecture=_printable(names[0] if isinstance(names, list) and names else config.get("model_type")),
+        name=printable(folder.resolve().name),
+        licence=printable(config.get("license")),
         context_tokens=_count(text, "max_position_embeddings"),
         layers=layers,
         kv_bytes_per_token=layers * (_count(text, "num_key_value_heads") or heads) * head_size * 2 * 2,
@@ -158,8 +156,3 @@ def _read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise BadModelFolder(f"{path}: {error.strerror or error}", advice=ADVICE) from error
-
-
-def _printable(value: object) -> str:
-    """Keep what may be shown on a terminal: the text comes from the folder's maker."""
-    return "".join(c for c in str(value or "") if c.isprintable())[:200]

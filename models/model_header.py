@@ -11,8 +11,12 @@ class ModelHeader:
 
     name: str
     licence: str
-    architecture: str
     context_tokens: int
     layers: int
     kv_bytes_per_token: int
     vocabulary_size: int
+
+
+def printable(value: object) -> str:
+    """Keep what may be shown on a terminal: the text comes from the model's maker."""
+    return "".join(c for c in str(value or "") if c.isprintable())[:200]

@@ -176,11 +176,11 @@ def is_worthwhile(queries: int, vectors: int) -> bool:
 
 
 class ClusteredIndex:
-    """Unit vectors in clusters. The same vectors and seed give the same index."""
+    """Unit vectors in clusters. The same vectors give the same index."""
 
-    def __init__(self, vectors: Matrix, *, lists: int | None = None, seed: int = 0) -> None:
+    def __init__(self, vectors: Matrix, *, lists: int | None = None) -> None:
         """Build it; `lists` is the number of clusters. Memory: a second copy of the vectors (see models.matrices)."""
-        self._middles = _learn(vectors, lists or _lists_for(len(vectors)), np.random.default_rng(seed))
+        self._middles = _learn(vectors, lists or _lists_for(len(vectors)), np.random.default_rng(0))
         labels = np.concatenate([*_label(vectors, self._middles), np.empty(0, np.int64)])
         self._order: Indices = np.argsort(labels, kind="stable")
         self._starts = np.searchsorted(labels[self._order], np.arange(len(self._middles) + 1))

@@ -45,12 +45,12 @@ class SelfTest:
     reproducible: bool = False
 
 
-def run_selftest(model: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> SelfTest:
+def run_selftest(model: Path) -> SelfTest:
     """Decode once in a child process with the model at that path. Never raises for what the child does."""
     began = time.monotonic()
-    answer = run_child("models.selftest", model, timeout_seconds=timeout_seconds)
+    answer = run_child("models.selftest", model, timeout_seconds=TIMEOUT_SECONDS)
     if answer is None:
-        return SelfTest(False, f"no answer within {timeout_seconds:.0f} s", timeout_seconds)
+        return SelfTest(False, f"no answer within {TIMEOUT_SECONDS:.0f} s", TIMEOUT_SECONDS)
     return judge(answer.returncode, answer.stdout, answer.stderr, time.monotonic() - began)
 
 

@@ -84,7 +84,7 @@ def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
     try:
         header = read_folder(path) if is_folder else read_header(path)
     except (BadModelFile, BadModelFolder) as error:
-        header, problem = ModelHeader("", "", "", 0, 0, 0, 0), str(error)
+        header, problem = ModelHeader("", "", 0, 0, 0, 0), str(error)
     pinned = source_of(path)
     size = size_of(path)
     return ModelStatus(

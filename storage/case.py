@@ -47,7 +47,7 @@ class Case:
     ) -> None:
         """Open the case at `path`; a writer makes the file unless `create` is False.
 
-        One that an earlier version made is upgraded; what it was stays beside it as a copy (storage.upgrades).
+        One that an earlier version made is upgraded; what it was stays beside it as a copy (storage.opening).
         `beside`: write although a job of this process may be writing too, for an edit of a few milliseconds.
 
         An encrypted case is opened with the passphrase that storage.passphrases has for it; a new one is encrypted

@@ -14,8 +14,6 @@ from storage.topic import Topic
 NOT_DIGESTED: Final = frozenset({"cache", "text_indexes", "vector_models"})
 """Tables that only save time: what is in them can be made again and is no part of what a case says."""
 
-Told = Callable[[str, int], None]
-
 _LOOK_EVERY: Final = 1000
 
 

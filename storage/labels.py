@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from storage.codec import text_of
 from storage.errors import BadRecord
+from storage.folding import folded, folding
 from storage.topic import Topic, now
 
 LONGEST_TAG = 60
@@ -127,8 +128,7 @@ class Labels(Topic):
         """Tag documents; letters' case does not make two tags of one. Raises NotInCase or BadRecord."""
         clean = _checked(name)
         with self._connection.transaction():
-            self._connection.execute("INSERT INTO tags (name) VALUES (?) ON CONFLICT DO NOTHING", [clean])
-            tag = self._connection.count("SELECT key FROM tags WHERE name = ?", [clean])
+            tag = self._tag_key(clean) or self._connection.insert("INSERT INTO tags (name) VALUES (?)", [clean])
             for key in self._document_keys(set(document_ids)).values():
                 self._connection.execute(
                     "INSERT INTO document_tags (document, tag) VALUES (?, ?) ON CONFLICT DO NOTHING", [key, tag]
@@ -137,12 +137,18 @@ class Labels(Topic):
     def untag(self, document_ids: Iterable[str], name: str) -> None:
         """Take a tag off documents; one that no document has any more is forgotten. Raises NotInCase."""
         with self._connection.transaction():
-            tag = self._connection.count("SELECT key FROM tags WHERE name = ?", [name.strip()])
+            tag = self._tag_key(name.strip())
             for key in self._document_keys(set(document_ids)).values():
                 self._connection.execute("DELETE FROM document_tags WHERE document = ? AND tag = ?", [key, tag])
             self._connection.execute(
                 "DELETE FROM tags WHERE key = ? AND key NOT IN (SELECT tag FROM document_tags)", [tag]
             )
+
+    def _tag_key(self, name: str) -> int:
+        """Find a tag; 0 where there is none. Earlier versions told case apart beyond ASCII: the same name is first."""
+        return self._connection.count(
+            f"SELECT key FROM tags WHERE {folding('name')} = ? ORDER BY name != ?, key LIMIT 1", [folded(name), name]
+        )
 
     def tags(self) -> list[str]:
         """List the tags in use, by name."""

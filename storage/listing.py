@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
+from storage.folding import folded, folding
 from storage.search_words import match_expression
 from storage.topic import Topic
 
@@ -31,7 +32,7 @@ REMOVED = "SELECT r.document FROM removed_documents r"
 _WARNED = "EXISTS (SELECT 1 FROM document_warnings w WHERE w.document = d.key)"
 _SORT_BY: Mapping[str, str] = MappingProxyType(
     {
-        "name": "d.filename COLLATE NOCASE",
+        "name": folding("d.filename"),
         "type": "d.kind",
         "pages": "d.page_count",
         "text": "1.0 * coalesce(f.ocr_pages, 0) / max(d.page_count, 1)",
@@ -117,17 +118,16 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
     parts: list[str] = [f"d.key {'' if wanted.removed else 'NOT '}IN ({REMOVED})"]
     values: list[Any] = []
     if wanted.text.strip():
-        pattern = f"%{_escaped(wanted.text.strip())}%"
-        in_path = "EXISTS (SELECT 1 FROM paths p WHERE p.document = d.key AND p.path LIKE ? ESCAPE '!')"
-        parts.append(f"(d.filename LIKE ? ESCAPE '!' OR {in_path})")
-        values += [pattern, pattern]
+        in_path = f"EXISTS (SELECT 1 FROM paths p WHERE p.document = d.key AND instr({folding('p.path')}, ?))"
+        parts.append(f"(instr({folding('d.filename')}, ?) OR {in_path})")
+        values += [folded(wanted.text.strip())] * 2
     if wanted.kinds:
         parts.append(f"d.kind IN ({_marks(wanted.kinds)})")
         values += wanted.kinds
     if wanted.tags:
-        tagged = "SELECT m.document FROM document_tags m JOIN tags t ON t.key = m.tag WHERE t.name"
-        parts.append(f"d.key IN ({tagged} IN ({_marks(wanted.tags)}))")
-        values += wanted.tags
+        tags = f"SELECT t.key FROM tags t WHERE {folding('t.name')} IN ({_marks(wanted.tags)})"
+        parts.append(f"d.key IN (SELECT m.document FROM document_tags m WHERE m.tag IN ({tags}))")
+        values += map(folded, wanted.tags)
     if wanted.years:
         years = "SELECT y.year FROM document_facts y WHERE y.document = d.key"
         parts.append(f"coalesce(({years}), 0) IN ({_marks(wanted.years)})")
@@ -175,6 +175,17 @@ class Listing(Topic):
             [*values, limit, offset],
         )
         return [_listed(row) for row in rows]
+
+    def list_ids(self, *, sort: SortColumn, descending: bool, wanted: DocumentFilter) -> list[str]:
+        """Return the ids of all rows of the table, in its order."""
+        where, values = _where(wanted)
+        direction = "DESC" if descending else "ASC"
+        rows = self._connection.query(
+            f"SELECT d.id FROM documents d LEFT JOIN document_facts f ON f.document = d.key{where}"
+            f" ORDER BY {_SORT_BY[sort]} {direction}, d.key",
+            values,
+        )
+        return [id for (id,) in rows]
 
     def listed_document(self, document_id: str) -> ListedDocument:
         """Return the row of one document; raises NotInCase."""
@@ -269,12 +280,6 @@ def _is_new(asked_in: Sequence[str]) -> str:
 
 def _marks(values: tuple[Any, ...]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _escaped(text: str) -> str:
-    for character in "!%_":
-        text = text.replace(character, f"!{character}")
-    return text
 
 
 def _listed(row: tuple[Any, ...]) -> ListedDocument:

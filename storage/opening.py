@@ -5,15 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from storage import checksums, errors, passphrases
+from storage.copying import copy_case
 from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
 from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
-from storage.upgrades import upgrade_case
+from storage.upgrade_notice import Upgraded, tell
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000
 _VIEWS: Final = (("view", "numbered_lines"),)
@@ -117,11 +119,38 @@ def _open_to_write(file: _File) -> Database:
 
 
 def _upgrade(connection: Any, database: Database, file: _File, version: int) -> None:
+    """Make the tables of a new case, or those of an older schema into ours, after a copy was put beside the file.
+
+    It is upgraded whole or not at all, in one transaction, and told. Raises StorageError, also where the copy cannot be
+    made; the case is then as it was.
+    """
     is_new = not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'documents'").fetchone()[0]
     if is_new:
         upgrade(database)
-    else:
-        upgrade_case(connection, database, file.path, file.key, version)
+        return
+    backup = _free_name(file.path, version)
+    try:
+        copy_case(connection, file.key, backup)
+    except errors.StorageError as error:
+        raise type(error)(
+            f"{file.path} must be upgraded, and the copy that is made first could not be: {error}", advice=error.advice
+        ) from error
+    try:
+        upgrade(database)
+    except BaseException:
+        backup.unlink(missing_ok=True)  # the case is as it was
+        raise
+    tell(Upgraded(file.path, version, backup))
+
+
+def _free_name(path: Path, version: int) -> Path:
+    """Name the copy of a case of some schema: with the schema, the date, and a number where that is taken."""
+    stem = f"{path.stem}.schema-{version}.{datetime.now(UTC):%Y-%m-%d}"
+    number, name = 1, f"{stem}{path.suffix}"
+    while path.with_name(name).exists():
+        number += 1
+        name = f"{stem}-{number}{path.suffix}"
+    return path.with_name(name)
 
 
 def _open_to_read(file: _File) -> Database:

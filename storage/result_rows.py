@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,15 @@ class ResultRows(Topic):
         """Count the rows that a run delivered."""
         return self._connection.count("SELECT count(*) FROM results WHERE run = ?", [run_id])
 
+    def ids(self, run_id: str, first: int, last: int) -> list[str]:
+        """Return the ids of the rows from place `first` to `last` (inclusive) of the results, from 0."""
+        rows = self._connection.query(
+            f"SELECT i.id, {is_whole(x='results', i='row_ids')} FROM results x"
+            " LEFT JOIN row_ids i ON i.key = x.row WHERE x.run = ? AND x.position BETWEEN ? AND ? ORDER BY x.position",
+            [run_id, first, last],
+        )
+        return [text_of(row_id) for (row_id,) in self._whole(_A_ROW, rows)]
+
     def numbers(self, run_id: str, row_ids: Sequence[str]) -> list[int]:
         """Return the places of rows in the results, from 0; raises NotInCase for one that is no result."""
         numbers = []
@@ -60,6 +69,20 @@ class ResultRows(Topic):
                 self._need_run(run_id)
                 raise NotInCase(f"row {row_id} is no result of run {run_id} of the case {self._path}")
             numbers.append(int(row[0]))
+        return numbers
+
+    def numbers_among(self, run_id: str, row_ids: Collection[str]) -> list[int]:
+        """Return the places of those rows that are in the results, from 0; others are passed over."""
+        wanted, numbers = sorted(row_ids), []
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            # CROSS JOIN keeps the order: the results are gone through once, not once for each row.
+            rows = self._connection.query(
+                "SELECT x.position FROM results x CROSS JOIN row_ids i ON i.key = x.row"
+                f" WHERE x.run = ? AND i.id IN ({', '.join('?' * len(part))})",
+                [run_id, *part],
+            )
+            numbers += [int(position) for (position,) in rows]
         return numbers
 
     def read(

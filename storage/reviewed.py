@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from storage.result_rows import ResultRows
 from storage.reviews import WHOLE_ROW, RowIdentity, StoredEdit, value_digest
 
 Verdict = Literal["", "accepted", "corrected", "rejected"]
@@ -88,11 +89,15 @@ class ReviewBook:
         """Return the digests of the rows that edits were made on."""
         return set(self._by_digest)
 
-    def review(self, identity: RowIdentity, values: Mapping[str, Any]) -> RowReview:
-        """Say what holds for a row with these original values; NO_REVIEW for one nothing was said of."""
+    def review(self, identity: RowIdentity, values: Mapping[str, Any], here: Container[RowIdentity]) -> RowReview:
+        """Say what holds for a row with these original values; NO_REVIEW for one nothing was said of.
+
+        `here` are rows of its run: an edit made on one of them is about that row alone, not about others like it.
+        """
+        alike = (stored for stored in self._by_digest.get(identity.digest, ()) if stored.edit.row not in here)
         edits = {
             stored.number: stored
-            for stored in (*self._by_id.get(identity.id, ()), *self._by_digest.get(identity.digest, ()))
+            for stored in (*self._by_id.get(identity.id, ()), *alike)
             if _is_about(stored, identity, values)
         }
         if not edits:
@@ -103,6 +108,15 @@ class ReviewBook:
             cells[edit.field] = _after(cells.get(edit.field, CellReview()), edits[number])
         whole = cells.pop(WHOLE_ROW, CellReview())
         return RowReview(whole, {name: cell for name, cell in cells.items() if cell != CellReview()})
+
+
+def edited_rows(results: ResultRows, run_id: str, book: ReviewBook) -> frozenset[RowIdentity]:
+    """Return the rows of a run on which edits of the book were made."""
+    if not len(book):
+        return frozenset()
+    columns = results.columns(run_id)
+    numbers = results.numbers_among(run_id, book.row_ids)
+    return frozenset(row.identity(columns) for row in results.read(run_id, numbers=numbers))
 
 
 def _is_about(stored: StoredEdit, identity: RowIdentity, values: Mapping[str, Any]) -> bool:

@@ -88,10 +88,11 @@ class StoredEdit:
 
 @dataclass(frozen=True, slots=True)
 class ReviewStep:
-    """A step that was made, undone or done again: what it is and the cells it touched."""
+    """A step that was made, undone or done again: what it is, in the results of which run, and the cells it touched."""
 
     number: int
     kind: EditKind
+    run_id: str
     cells: tuple[tuple[str, str], ...]
 
 
@@ -133,8 +134,10 @@ class Reviews(Topic):
             return None
         with self._connection.transaction():
             self._connection.execute("UPDATE review_edits SET is_undone = ? WHERE step = ?", [int(is_undone), step])
-        rows = self._connection.query("SELECT kind, row, field FROM review_edits WHERE step = ? ORDER BY key", [step])
-        return ReviewStep(step, rows[0][0], tuple((text_of(row), text_of(name)) for _, row, name in rows))
+        edits = "SELECT kind, run, row, field FROM review_edits WHERE step = ? ORDER BY key"
+        rows = self._connection.query(edits, [step])
+        kind, run, *_ = rows[0]
+        return ReviewStep(step, kind, str(run), tuple((text_of(row), text_of(name)) for _, _, row, name in rows))
 
     def stamp(self) -> tuple[int, int, int]:
         """Return what differs whenever other edits hold: last edit, count of edits, count of undone ones."""

@@ -31,13 +31,12 @@ class RowRecord:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """An ancestor or descendant. `distance` is the shortest way in generations, from 1; `operator` made it first.
+    """A row from which another was made. `operator` made it first.
 
     `operator` is empty when only the id is known: the row itself was not saved.
     """
 
     id: str
-    distance: int
     operator: str
     document_id: str | None
     first_line: int | None
@@ -47,22 +46,19 @@ class Relative:
 class Rows(Topic):
     """The part of a case that holds rows and lineage."""
 
-    def save(self, run_id: str, operator: str, rows: Iterable[RowRecord], *, append: bool = False) -> None:
+    def save(self, run_id: str, operator: str, rows: Iterable[RowRecord]) -> None:
         """Save what an operator put out: exactly these rows, in this order.
 
-        With `append` they are added at the end instead; a row that is there already is updated in place.
         Raises BadRecord when two rows have one id, NotInCase when a row names an unknown document.
         """
         records = list(rows)
         _check_unique(operator, records)
         with self._connection.transaction():
             key = self._operator_key(run_id, operator)
-            if not append:
-                self._connection.execute("DELETE FROM rows WHERE operator = ?", [key])
+            self._connection.execute("DELETE FROM rows WHERE operator = ?", [key])
             row_keys = self._row_keys(run_id, {r.id for r in records} | {p for r in records for p in r.parents})
             documents = self._document_keys({r.document_id for r in records if r.document_id is not None})
-            start = self._connection.count("SELECT max(position) + 1 FROM rows WHERE operator = ?", [key])
-            for position, record in enumerate(records, start):
+            for position, record in enumerate(records):
                 self._save_row(key, row_keys[record.id], position, record, documents)
             self._save_lineage(records, row_keys)
 
@@ -73,9 +69,7 @@ class Rows(Topic):
         document = None if record.document_id is None else documents[record.document_id]
         self._connection.execute(
             "INSERT INTO rows (operator, row, position, body, large, document, first_line, last_line)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (operator, row) DO UPDATE SET body = excluded.body,"
-            " large = excluded.large, document = excluded.document, first_line = excluded.first_line,"
-            " last_line = excluded.last_line",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [operator, row, position, body, large, document, record.first_line, record.last_line],
         )
 
@@ -117,17 +111,14 @@ class Rows(Topic):
         """Return what an operator put out, in order; empty when it put out nothing or never ran."""
         return self._read_rows("o.run = ? AND o.name = ? ORDER BY r.position", [run_id, operator])
 
-    def get(self, run_id: str, row_id: str, operator: str | None = None) -> RowRecord:
-        """Return a row as the last operator that put it out left it, or as `operator` did; raises NotInCase."""
+    def get(self, run_id: str, row_id: str) -> RowRecord:
+        """Return a row as the last operator that put it out left it; raises NotInCase."""
         # By its key: sorted by operator, SQLite would else read all rows of the last one to find it.
-        where, parameters = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)", [run_id, row_id]
-        if operator is not None:
-            where, parameters = where + " AND o.name = ?", [*parameters, operator]
-        rows = self._read_rows(where + " ORDER BY o.key DESC LIMIT 1", parameters)
+        where = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)"
+        rows = self._read_rows(f"{where} ORDER BY o.key DESC LIMIT 1", [run_id, row_id])
         if not rows:
             self._need_run(run_id)
-            by = f" of operator {operator!r}" if operator else ""
-            raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}{by}")
+            raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}")
         return rows[0]
 
     def _read_rows(self, where: str, parameters: Sequence[Any]) -> list[RowRecord]:
@@ -151,14 +142,7 @@ class Rows(Topic):
 
     def ancestors(self, run_id: str, row_id: str) -> list[Relative]:
         """Return the rows from which this one was made, nearest first, each once; raises NotInCase."""
-        return self._relatives(run_id, row_id, "SELECT parent FROM lineage WHERE child")
-
-    def descendants(self, run_id: str, row_id: str) -> list[Relative]:
-        """Return the rows that were made from this one, nearest first, each once; raises NotInCase."""
-        return self._relatives(run_id, row_id, "SELECT child FROM lineage WHERE parent")
-
-    def _relatives(self, run_id: str, row_id: str, step: str) -> list[Relative]:
-        distances = self._distances(self._known_row_key(run_id, row_id), step)
+        distances = self._distances(self._known_row_key(run_id, row_id))
         rows = self._query_in(
             "SELECT i.key, i.id, o.name, d.id, r.first_line, r.last_line FROM row_ids i"
             " LEFT JOIN rows r ON r.key = (SELECT key FROM rows WHERE row = i.key ORDER BY operator LIMIT 1)"
@@ -167,12 +151,12 @@ class Rows(Topic):
         )
         rows.sort(key=lambda row: (distances[row[0]], row[0]))
         return [
-            Relative(text_of(relative), distances[key], text_of(operator or ""), document, first, last)
-            for key, relative, operator, document, first, last in rows
+            Relative(text_of(relative), text_of(operator or ""), document, first, last)
+            for _, relative, operator, document, first, last in rows
         ]
 
-    def _distances(self, start: int, step: str) -> dict[int, int]:
-        """Walk the lineage from a row, generation by generation; return how far away each other row is.
+    def _distances(self, start: int) -> dict[int, int]:
+        """Walk back the lineage of a row, generation by generation; return how far away each other row is.
 
         Each row is visited once: in a case that somebody changed, rows may be made from each other.
         """
@@ -180,7 +164,7 @@ class Rows(Topic):
         generation, distance = [start], 0
         while generation:
             distance += 1
-            reached = {int(key) for (key,) in self._query_in(step, generation)}
+            reached = {int(key) for (key,) in self._query_in("SELECT parent FROM lineage WHERE child", generation)}
             generation = sorted(reached - distances.keys())
             distances |= dict.fromkeys(generation, distance)
         del distances[start]

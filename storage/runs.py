@@ -120,6 +120,11 @@ class Runs(Topic):
                 ((run_id, position, key) for position, key in enumerate(keys)),
             )
 
+    def has_results(self, run_id: str) -> bool:
+        """Say whether the run has delivered its results, which may be no rows; none of them is read."""
+        self._need_run(run_id)
+        return self._columns(run_id) is not None
+
     def results(self, run_id: str) -> StoredResults | None:
         """Return what the run delivered; None when it has delivered nothing yet (which differs from no rows)."""
         self._need_run(run_id)

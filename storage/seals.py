@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from storage.codec import text_of, unpack
@@ -28,17 +27,6 @@ MARK_BYTES: Final = 4
 
 _FEW: Final = 500
 """So many rows are asked for by number, more as a whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class SealState:
-    """What the log says of a run. `is_sealed`: it has the digest of the results. `changes` name what differs from it.
-
-    A run that ended before the log began is not sealed and has no changes: nothing can be said of it.
-    """
-
-    is_sealed: bool
-    changes: tuple[str, ...] = ()
 
 
 class Seals(Topic):
@@ -114,29 +102,29 @@ class Seals(Topic):
             documents = dict.fromkeys([*row.documents, *(place[2] for place in cited if place[2] is not None)])
             yield row.number, row.id, hashlib.sha256(text.encode()).digest(), tuple(documents)
 
-    def state(self, run_id: str, *, only: Collection[str] | None = None, reviews: bool = False) -> SealState:
-        """Compare the results of a run, and the documents that they cite, with the custody log.
+    def changes(self, run_id: str, *, only: Collection[str] | None = None, reviews: bool = False) -> tuple[str, ...]:
+        """Name what of the results of a run, and of the documents that they cite, differs from the custody log.
 
-        `only`: the ids of the rows to look at, all if None. `reviews`: compare what reviewers said too.
-        Raises NotInCase.
+        Of a run that ended before the log began nothing can be said, so there is nothing. `only`: the ids of the rows
+        to look at, all if None. `reviews`: compare what reviewers said too. Raises NotInCase.
         """
         self._need_run(run_id)
         if not self._custody.has_begun():
-            return SealState(is_sealed=False)
+            return ()
         try:
             entries = self._custody.entries()
         except CustodyBroken as error:
-            return SealState(is_sealed=True, changes=(str(error),))
+            return (str(error),)
         said = self._changed_reviews(entries) if reviews else []
         # The first entry counts: a run delivers once, and whoever changes a row could add another entry.
         sealed = next((e for e in entries if e.event == "results" and e.body.get("run") == run_id), None)
         if sealed is None:
             before = entries[0].event == BEGIN and int(run_id) <= int(entries[0].body.get("runs_before", 0))
             gone = [] if before else [f"the custody log has no entry for the results of run {run_id}"]
-            return SealState(is_sealed=bool(gone), changes=(*gone, *said))
+            return (*gone, *said)
         changed, documents = self._changed_rows(run_id, sealed, only)
         lines = [change for id in documents for change in self._changed_lines(id, entries, sealed)]
-        return SealState(is_sealed=True, changes=(*changed, *lines, *said))
+        return (*changed, *lines, *said)
 
     def _changed_rows(
         self, run_id: str, sealed: CustodyEntry, only: Collection[str] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,12 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions, offer_on_right_click
 from desktop.case_dialogs import ask_for_files, ask_for_folder, ask_for_watched_folder
 from desktop.documents_model import COLUMNS, DocumentsModel
+from desktop.documents_selection import DocumentsSelection
 from desktop.facets import FacetsPanel
 from desktop.failures_view import FailuresView, outer_file
 from desktop.hits_view import HitsView
 from desktop.ingest_panel import IngestPanel
+from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
@@ -74,6 +77,7 @@ class DocumentsPlace(Place):
         super().__init__(workspace, parent)
         self.model = DocumentsModel(workspace.ask, workspace.client.forget, self)
         self.table = self._make_table()
+        self.selection = DocumentsSelection(workspace, self.model, self.table)
         self.hits = HitsView(workspace)
         self.facets = FacetsPanel()
         self.searches = SearchesButton(workspace, lambda: (self.words.text(), self._only()), self.count_terms)
@@ -82,8 +86,6 @@ class DocumentsPlace(Place):
         self.failures = FailuresView(workspace, self.ingest.read_again)
         self.viewer = Viewer(workspace)
         self.viewer.hide()
-        self._is_selecting = False  # here, and not by a person
-        self._current = ""  # the document that is the current one
         self._question: NewToQuestion | None = None  # that documents are new to
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self._look)
@@ -100,7 +102,7 @@ class DocumentsPlace(Place):
 
     def deactivate(self) -> None:
         """Give up questions, and tell the other places which documents are selected."""
-        self._keep_selection()
+        self.selection.keep()
         self.model.stop()
         self.hits.hits.stop()
         self.failures.stop()
@@ -137,8 +139,7 @@ class DocumentsPlace(Place):
 
     def selected(self) -> list[ListedDocument]:
         """Return the selected rows, as far as they are here."""
-        rows = [index.data(ROW_ROLE) for index in self.table.selectionModel().selectedRows()]
-        return [row for row in rows if row is not None]
+        return self.selection.rows.here()
 
     def open_current(self) -> None:
         """Open the current row's document."""
@@ -148,16 +149,24 @@ class DocumentsPlace(Place):
 
     def toggle_star(self) -> None:
         """Give the selected documents a star; take it off when all have one."""
-        rows = self.selected()
-        if rows:
-            on = not all(row.starred for row in rows)
-            self.workspace.edit("documents.star", documents=[row.id for row in rows], on=on)
+        self.selection.use(self._toggle_star)
+
+    def _toggle_star(self, chosen: list[str]) -> None:
+        def known(starred: tuple[str, ...]) -> None:
+            self.workspace.edit("documents.star", documents=chosen, on=not set(chosen) <= set(starred))
+
+        if chosen:
+            only = {"starred": True, "removed": self._shows_removed()}
+            self.workspace.ask(documents.IDS, while_open(self.workspace, known), only=only)
 
     def tag(self, name: str, *, on: bool = True) -> None:
         """Tag the selected documents, or take a tag off them."""
-        rows = self.selected()
-        if rows and name.strip():
-            self.workspace.edit("documents.tag", documents=[row.id for row in rows], tag=name, on=on)
+        if name.strip():
+            self.selection.use(lambda chosen: self._tag(chosen, name, on=on))
+
+    def _tag(self, chosen: list[str], name: str, *, on: bool) -> None:
+        if chosen:
+            self.workspace.edit("documents.tag", documents=chosen, tag=name, on=on)
 
     def ask_tag(self) -> None:
         """Ask for a tag; those in use are offered."""
@@ -165,8 +174,10 @@ class DocumentsPlace(Place):
 
     def ask_untag(self) -> None:
         """Ask which tag of the selected documents to take off."""
-        tags = sorted({tag for row in self.selected() for tag in row.tags})
-        self._ask_tag("Remove a tag", tags, on=False)
+        if self.selection.rows.are_here:
+            self._ask_tag("Remove a tag", sorted({tag for row in self.selected() for tag in row.tags}), on=False)
+        else:  # which tags the others have is not known here
+            self.workspace.ask(documents.TAGS, lambda tags: self._ask_tag("Remove a tag", tags, on=False))
 
     def ask_for_watched(self) -> None:
         """Ask which folder is to be watched for new files."""
@@ -177,7 +188,7 @@ class DocumentsPlace(Place):
 
     def ask_new(self) -> None:
         """Ask the question that was asked last about the documents that are new to it, and about them alone."""
-        self.workspace.ask(documents.NEW, self._ask_new, run=self.workspace.shown_results.get("run", ""))
+        self._look_for_new(self._ask_new)
 
     def _ask_new(self, question: NewToQuestion | None) -> None:
         space = self.workspace
@@ -193,7 +204,11 @@ class DocumentsPlace(Place):
     def _learn_question(self) -> None:
         """Find out which question documents may be new to: that of the results that are shown, else the last one."""
         if self.workspace.case:
-            self.workspace.ask(documents.NEW, self._mark_new, run=self.workspace.shown_results.get("run", ""))
+            self._look_for_new(self._mark_new)
+
+    def _look_for_new(self, then: Callable[[NewToQuestion | None], None]) -> None:
+        run = self.workspace.shown_results.get("run", "")
+        self.workspace.ask(documents.NEW, while_open(self.workspace, then), run=run)
 
     def _mark_new(self, question: NewToQuestion | None) -> None:
         self._question = question
@@ -215,25 +230,30 @@ class DocumentsPlace(Place):
 
     def ask_removal(self) -> None:
         """Say what removing the selected documents means, and ask whether to."""
-        chosen = [row.id for row in self.selected()]
-        if not chosen:
+        if not self.selection.rows.count:
             self.workspace.said.emit("There is no document to remove.", "Select documents in the table first.")
-        elif self.facets.chosen().get("removed"):
+        elif self._shows_removed():
             self.workspace.said.emit(
                 "These documents are already removed.", "To undo that, choose Put back into the case."
             )
         else:
-            self.workspace.ask(documents.REMOVAL, lambda removal: self._ask_removal(chosen, removal), documents=chosen)
+            self.selection.use(self._look_at_removal)
+
+    def _look_at_removal(self, chosen: list[str]) -> None:
+        asked = while_open(self.workspace, partial(self._ask_removal, chosen))
+        self.workspace.ask(documents.REMOVAL, asked, documents=chosen)
 
     def put_back(self) -> None:
         """Put the selected documents back that were removed."""
-        chosen = [row.id for row in self.selected()]
-        if not chosen or not self.facets.chosen().get("removed"):
+        if not self.selection.rows.count or not self._shows_removed():
             self.workspace.said.emit(
                 "Only removed documents can be put back.", "Tick Removed from the case, and select some of them."
             )
             return
-        self.workspace.edit("documents.remove", documents=chosen, on=False)
+        self.selection.use(lambda chosen: self.workspace.edit("documents.remove", documents=chosen, on=False))
+
+    def _shows_removed(self) -> bool:
+        return bool(self.facets.chosen().get("removed"))
 
     def _ask_removal(self, chosen: list[str], removal: Removal) -> None:
         count = counted(removal.documents, "document")
@@ -348,9 +368,7 @@ class DocumentsPlace(Place):
         space.run_finished.connect(lambda run: self._learn_question())
         space.document_wanted.connect(self.show_document)
         self.model.total_changed.connect(self._show_total)
-        self.table.selectionModel().selectionChanged.connect(lambda now, before: self._keep_selection())
         self.model.loading_failed.connect(space.said)
-        self.model.dataChanged.connect(lambda *changed: self._select_again())
         self.table.clicked.connect(lambda index: self._follow(index.data(ROW_ROLE)))
         self.hits.hits.counted.connect(self._show_hits)
         self.hits.chosen.connect(self.show_document)
@@ -386,6 +404,9 @@ class DocumentsPlace(Place):
         for box in (self.words, self.names):
             box.clear()
         self._question = None
+        self.facets.clear()
+        self.selection.begin()
+        self.model.show_only(self._only())
         self.model.begin()
         self.failures.begin()
         self._learn_question()
@@ -395,32 +416,6 @@ class DocumentsPlace(Place):
         """Show a document that is clicked where a page is open already."""
         if row is not None and self.viewer.isVisible() and row.id != self.viewer.document:
             self.show_document(row.id)
-
-    def _keep_selection(self) -> None:
-        """Let other places know what is selected: a question can be asked of these documents alone."""
-        if not self._is_selecting:
-            self.workspace.selected_documents = [row.id for row in self.selected()]
-            current: ListedDocument | None = self.table.currentIndex().data(ROW_ROLE)
-            self._current = current.id if current is not None else ""
-
-    def _select_again(self) -> None:
-        """Let the selection follow its documents where rows came between them, as while files are read."""
-        chosen = set(self.workspace.selected_documents)
-        if {row.id for row in self.selected()} == chosen:
-            return
-        places = {row.id: number for number, row in self.model.loaded()}
-        if not chosen <= places.keys():
-            return  # some are among rows that are not here: the selection stays as it is until they are
-        self._is_selecting = True
-        selection = self.table.selectionModel()
-        flags = QItemSelectionModel.SelectionFlag
-        selection.clearSelection()
-        for id in chosen:
-            selection.select(self.model.index(places[id], 0), flags.Select | flags.Rows)
-        if self._current in places:
-            column = max(self.table.currentIndex().column(), 0)
-            selection.setCurrentIndex(self.model.index(places[self._current], column), flags.NoUpdate)
-        self._is_selecting = False
 
     def _refresh(self) -> None:
         if self.workspace.case:
@@ -454,7 +449,8 @@ class DocumentsPlace(Place):
     def _count(self) -> None:
         """Count for the filters, once for all that asked for it in one turn of the event loop, and after the rows."""
         if self.workspace.case:
-            self.workspace.ask(documents.FACETS, self.facets.show_counts, only=self._listed())
+            shown = while_open(self.workspace, self.facets.show_counts)
+            self.workspace.ask(documents.FACETS, shown, only=self._listed())
 
     def _show_total(self, total: int) -> None:
         self.tabs.setTabText(0, f"Documents ({total:,})" if total else "Documents")
@@ -476,7 +472,7 @@ class DocumentsPlace(Place):
             )
 
     def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
-        count = len(self.selected())
+        count = self.selection.rows.count
         if not count or not (on or tags):
             self.workspace.said.emit("No document is selected.", "Select documents in the table first.")
             return

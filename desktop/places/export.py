@@ -26,12 +26,14 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
 from desktop.check_boxes import CheckBox, RadioButton
+from desktop.open_case import while_open
 from desktop.place import Place
 from desktop.results_layout import run_text
+from desktop.selected_rows import MOST_SELECTED
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.events import Event, ResultsWritten
-from engine.worker.contract.results import HIDDEN, RUNS, HiddenNote, RunEntry
+from engine.worker.contract.results import HIDDEN, IDS, RUNS, HiddenNote, RunEntry
 
 FORMATS: Final = (
     ("csv", "CSV", "A plain table that every program reads. A column beside each value says where it was found."),
@@ -59,6 +61,7 @@ class ExportPlace(Place):
         self._is_ours = False
         self._written = ""
         self._wanted = ""  # the run to be offered, while the runs are on their way
+        self._rows: tuple[str, ...] | None = ()  # those selected in Results; None while they are on their way
         self._make_options()
         self._make_end()
         page = QWidget()
@@ -86,7 +89,9 @@ class ExportPlace(Place):
 
     def activate(self) -> None:
         """Offer the runs there are, and what is chosen in Results."""
-        self.workspace.ask(RUNS, self._show_runs)
+        self._wanted = self._wanted or self.workspace.shown_results.get("run", "")
+        self._ask_runs()
+        self._ask_rows()
         self._enable()
         self.runs.setFocus()
 
@@ -122,8 +127,9 @@ class ExportPlace(Place):
                 "Redwell is busy with something else.", "Wait until it has finished, or stop it; then export."
             )
             return
-        shown = self.workspace.shown_results
-        is_same = shown.get("run") == self.runs.currentData()
+        if (refusal := self._refusal()) is not None:
+            self.workspace.said.emit(*refusal)
+            return
         parameters: dict[str, Any] = {
             "case": self.workspace.case,
             "run": self.runs.currentData(),
@@ -135,14 +141,36 @@ class ExportPlace(Place):
             "bom": self.bom.isChecked(),
             "lists": "joined" if self.joined.isChecked() else "json",
         }
-        if is_same and self.only_columns.isChecked():
-            parameters["columns"] = shown["columns"]
-        if is_same and self.only_selected.isChecked():
-            parameters["rows"] = shown["rows"]
+        if self.only_columns.isChecked():
+            parameters["columns"] = self.workspace.shown_results["columns"]
+        if self.only_selected.isChecked():
+            parameters["rows"] = self._selected
         self._is_ours = True
         self._written = ""
         self.told.setText("Writing…")
         self.workspace.job.start("export", **parameters, **allowed)
+
+    @property
+    def _is_shown(self) -> bool:
+        """Say whether the run that is chosen is the one that Results shows."""
+        return bool(self.runs.currentData()) and self.workspace.shown_results.get("run") == self.runs.currentData()
+
+    @property
+    def _selected(self) -> tuple[str, ...]:
+        """Return the rows of the chosen run that are selected in Results."""
+        return (self._rows or ()) if self._is_shown else ()
+
+    def _refusal(self) -> tuple[str, str] | None:
+        """Say why the parts that are ticked cannot be exported, and what to do; None where they can."""
+        if self.only_selected.isChecked() and not self._selected:
+            why, do = "No row of this run is selected in Results", "Select rows there, or export all rows"
+        elif self.only_selected.isChecked() and len(self._selected) > MOST_SELECTED:
+            why, do = f"More than {MOST_SELECTED:,} rows are selected in Results", "Select fewer, or export all rows"
+        elif self.only_columns.isChecked() and not self._is_shown:
+            why, do = "Results shows the columns of another run", "Show this run there, or export all columns"
+        else:
+            return None
+        return f"{why}. Nothing was written.", f"{do}."
 
     def ask_file(self) -> QFileDialog:
         """Ask where the file is to be written."""
@@ -168,6 +196,8 @@ class ExportPlace(Place):
         self.hidden_note.hide()
         self.only_selected = CheckBox("Only the rows selected in Results")
         self.only_columns = CheckBox("Only the columns shown in Results")
+        for box in (self.only_selected, self.only_columns):
+            box.toggled.connect(lambda on: self._enable())
         self.wide_form = RadioButton("One row for each result (wide)")
         self.long_form = RadioButton("One row for each place that a value was found in (long)")
         self.wide_form.setChecked(True)
@@ -244,7 +274,7 @@ class ExportPlace(Place):
         return row
 
     def _show_runs(self, runs: list[RunEntry]) -> None:
-        before = self._wanted or self.runs.currentData() or self.workspace.shown_results.get("run")
+        before = self._wanted or self.runs.currentData()
         self._wanted = ""
         self.runs.clear()
         for run in runs:
@@ -262,13 +292,32 @@ class ExportPlace(Place):
 
     def _offer(self, run: str) -> None:
         self._wanted = run
-        self.workspace.ask(RUNS, self._show_runs)
+        self._ask_runs()
+
+    def _ask_runs(self) -> None:
+        self.workspace.ask(RUNS, while_open(self.workspace, self._show_runs))
+
+    def _ask_rows(self) -> None:
+        """Find out which rows are selected in Results: not all of them may be there."""
+        selected = self.workspace.shown_results.get("selected")
+        self._rows = None if selected else ()
+        if selected:
+            take = while_open(self.workspace, self._take_rows)
+            self.workspace.ask(IDS, take, while_open(self.workspace, self._no_rows), **selected)
+
+    def _take_rows(self, rows: tuple[str, ...]) -> None:
+        self._rows = rows
+        self._enable()
+
+    def _no_rows(self, message: str, advice: str) -> None:
+        self._take_rows(())
+        self.workspace.said.emit(message, advice)
 
     def _choose_run(self) -> None:
         """Ask whether the run's values rest on text that pages do not show."""
         self.hidden_note.hide()
         if run := self.runs.currentData():
-            self.workspace.ask(HIDDEN, self._show_hidden, run=run)
+            self.workspace.ask(HIDDEN, while_open(self.workspace, self._show_hidden), run=run)
         self._enable()
 
     def _show_hidden(self, note: HiddenNote) -> None:
@@ -282,18 +331,16 @@ class ExportPlace(Place):
         self._enable()
 
     def _enable(self) -> None:
-        shown = self.workspace.shown_results
-        is_same = bool(shown) and shown.get("run") == self.runs.currentData()
-        selected = len(shown.get("rows", ())) if is_same else 0
+        selected = len(self._selected)
         self.only_selected.setText(f"Only the rows selected in Results ({selected:,})")
-        self.only_selected.setEnabled(selected > 0)
-        self.only_columns.setEnabled(is_same)
+        self.only_selected.setEnabled(selected > 0 or self.only_selected.isChecked())  # a tick can be taken off
+        self.only_columns.setEnabled(self._is_shown or self.only_columns.isChecked())
         is_report = self.suffix == "pdf"
         self.long_form.setEnabled(not is_report)
         self.wide_form.setEnabled(not is_report)
         self.bom.setEnabled(self.suffix == "csv")
         self.joined.setEnabled(self.suffix in ("csv", "xlsx"))
-        ready = self.runs.count() > 0 and bool(self.file.text().strip())
+        ready = self.runs.count() > 0 and bool(self.file.text().strip()) and self._rows is not None
         self.start.setEnabled(ready and not self.workspace.job.is_going)
 
     def _show_job(self) -> None:
@@ -331,11 +378,14 @@ class ExportPlace(Place):
                 self.workspace.permission_wanted.emit(refusal, lambda: self.export(refusal.granted({})))
 
     def _case_opened(self) -> None:
+        self.runs.clear()
         self.file.clear()
         self.told.clear()
-        self._written = ""
+        self._written, self._wanted, self._rows = "", "", ()
         for button in (self.open_file, self.open_folder):
             button.hide()
+        if self.isVisible():
+            self._ask_runs()
 
     def _open(self, path: str) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(path))

@@ -10,12 +10,14 @@ from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions, offer_on_right_click
 from desktop.groups_panel import GroupsPanel
+from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
 from desktop.results_model import ResultsModel
 from desktop.results_review import ResultsReview
 from desktop.results_table import ResultsTable
+from desktop.selected_rows import SelectedRows
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import results
@@ -28,6 +30,10 @@ _NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger i
 _CHANGED = (
     "Unless you had files read again, another program wrote to this case: compare it with a backup and with the "
     "manifests of earlier exports before you trust it. Export refuses it."
+)
+_NOT_HERE = (
+    "Some of the selected rows are not here yet; nothing was done.",
+    "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
 )
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
 
@@ -42,8 +48,9 @@ class ResultsPlace(Place):
         super().__init__(workspace, parent)
         self.model = ResultsModel(workspace.ask, workspace.client.forget, self)
         self.table = ResultsTable(self.model, workspace.settings)
+        self.selection = SelectedRows(workspace, self.model, self.table, results.IDS)
         self.parts = ResultsLayout(workspace, self.table, lambda: self.model.selection, self)
-        self.review = ResultsReview(workspace, self.model, self.table, self.parts.progress)
+        self.review = ResultsReview(workspace, self.model, self.table, self.selection, self.parts.progress)
         self.evidence, self.names, self.answers = self.parts.evidence, self.parts.names, self.parts.answers
         self.charts, self.groups = self.parts.charts, self.parts.groups
         self.columns = ResultsColumns(self.model, self.table, self.groups)
@@ -72,6 +79,10 @@ class ResultsPlace(Place):
         """Give up questions, and leave the keys to other places."""
         for action in self._own_keys:
             action.setEnabled(False)
+        self._stop()
+
+    def _stop(self) -> None:
+        """Give up what is on its way."""
         self._follow.stop()
         viewers = self.evidence.viewer, self.answers.viewer
         for part in (
@@ -90,7 +101,7 @@ class ResultsPlace(Place):
 
     def copy(self) -> bool:
         """Copy the selected cells while the table has the keyboard."""
-        if self.table.hasFocus():
+        if self.table.hasFocus() and self._is_here():
             self.table.copy()
         return self.table.hasFocus()
 
@@ -149,7 +160,8 @@ class ResultsPlace(Place):
         self.parts.choose_run(run)
         self.parts.said.clear()
         self.parts.improve.hide()
-        self.workspace.ask(results.TABLE, self._show_table, self._not_shown, run=run)
+        show, refused = while_open(self.workspace, self._show_table), while_open(self.workspace, self._not_shown)
+        self.workspace.ask(results.TABLE, show, refused, run=run)
 
     def open_evidence(self) -> None:
         """Open the evidence of the current cell beside the table."""
@@ -178,6 +190,8 @@ class ResultsPlace(Place):
 
     def merge_selected(self) -> None:
         """Make one name of those in the selected cells: the current one's."""
+        if not self._is_here():
+            return
         cells = self.table.selectionModel().selectedIndexes()
         column = self.model.column_of(self.table.currentIndex())
         cells = [i for i in cells if i.data(ROW_ROLE) and self.model.column_of(i) == column]
@@ -205,6 +219,7 @@ class ResultsPlace(Place):
         space.results_wanted.connect(self._review)
         space.audit_wanted.connect(self._audit)
         self.model.total_changed.connect(self._show_total)
+        self.model.modelReset.connect(self._tell_shown)  # nothing is selected then, which Qt does not tell
         self.model.loading_failed.connect(space.said)
         self.table.filtered.connect(self._filter)
         self.table.layout_changed.connect(self._tell_shown)
@@ -230,6 +245,7 @@ class ResultsPlace(Place):
         self.parts.network.picked.connect(self._show_evidence)
 
     def _case_opened(self) -> None:
+        self._stop()
         self._coming = ""
         self.model.clear()
         self.parts.show_hint(_EMPTY)
@@ -282,7 +298,7 @@ class ResultsPlace(Place):
 
     def _ask_runs(self) -> None:
         if self.workspace.case:
-            self.workspace.ask(results.RUNS, self._show_runs)
+            self.workspace.ask(results.RUNS, while_open(self.workspace, self._show_runs))
 
     def _show_runs(self, runs: list[RunEntry]) -> None:
         with_rows = [run for run in runs if run.rows is not None]
@@ -309,7 +325,7 @@ class ResultsPlace(Place):
         self._tell_shown()
         if not table.rows:
             self.parts.show_hint(_NO_ROWS)
-        self.workspace.ask(results.CHANGES, self._show_changes, run=table.run)
+        self.workspace.ask(results.CHANGES, while_open(self.workspace, self._show_changes), run=table.run)
 
     def _show_changes(self, warning: str) -> None:
         """Warn of rows and lines that differ from what was recorded; nothing is shown where there are none."""
@@ -396,13 +412,20 @@ class ResultsPlace(Place):
 
     def _tell_shown(self) -> None:
         """Let Export know what is chosen here."""
-        chosen = {i.row(): i.data(ROW_ROLE) for i in self.table.selectionModel().selectedIndexes()}
         hidden = self.table.hidden_columns
         self.workspace.shown_results = {
             "run": self.run,
-            "rows": [row.id for row in chosen.values() if isinstance(row, ShownRow)],
+            "selected": self.selection.question() if self.selection.count else None,
             "columns": [column.name for column in self.model.columns if column.name not in hidden],
         }
+
+    def _is_here(self) -> bool:
+        """Say whether all selected rows are here; have the others fetched, and tell a person of that."""
+        if self.selection.are_here:
+            return True
+        self.selection.fetch()
+        self.workspace.said.emit(*_NOT_HERE)
+        return False
 
 
 class ResultsColumns:

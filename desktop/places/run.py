@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
@@ -106,7 +108,7 @@ class RunPlace(Place):
 
     def cancel(self) -> None:
         """Stop the run; what is finished is kept."""
-        if self.queue.current:
+        if self.queue.going is not None:
             self.workspace.job.cancel()
 
     def show_results(self) -> None:
@@ -216,7 +218,7 @@ class RunPlace(Place):
         self.sleep.release()
 
     def _stay_awake(self) -> None:
-        if self.overnight.isChecked() and self.queue.current:
+        if self.overnight.isChecked() and self.queue.going is not None:
             self.sleep.hold()
         elif self.sleep.how:
             self.sleep.release()
@@ -232,7 +234,7 @@ class RunPlace(Place):
         self._note.show()
 
     def _show(self) -> None:
-        job, going = self.workspace.job, bool(self.queue.current)
+        job, going = self.workspace.job, self.queue.going is not None
         entry = self.panel.current()
         continues = entry is not None and self.queue.can_continue(entry)
         self.go.setText("Continue" if continues else "Start")
@@ -253,7 +255,7 @@ class RunPlace(Place):
         self._show_progress()
 
     def _show_progress(self) -> None:
-        job, running = self.workspace.job, self.queue.entry(self.queue.current)
+        job, running = self.workspace.job, self.queue.going
         if running is None:
             waiting = sum(entry.state == "waiting" for entry in self.queue.entries)
             interrupted = self.queue.to_continue()
@@ -271,7 +273,8 @@ class RunPlace(Place):
         self.bar.setValue(round(share * _BAR_STEPS))
         left = job.run.left_seconds if job.run is not None else None
         ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
-        self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{ends}")
+        where = "" if self.queue.current else f" in {Path(self.queue.case).stem}"
+        self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{where}{ends}")
 
 
 SHOWN_MILLISECONDS = 15_000

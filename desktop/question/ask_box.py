@@ -81,6 +81,7 @@ class AskBox(QWidget):
         self._show_table(None)
         workspace.job.changed.connect(self._show_buttons)
         workspace.job.finished.connect(lambda code: self._estimate_soon())
+        workspace.question_rewritten.connect(self._reread)
 
     @property
     def text(self) -> str:
@@ -147,6 +148,11 @@ class AskBox(QWidget):
         self._end(_OWN_STEPS if drafted["has_own_steps"] else "")
         self._take(drafted, before=self._proposal)
         self.preview.outdate()
+
+    def _reread(self, before: str, text: str) -> None:
+        """Go with the file of the question, where Redwell has written into it."""
+        if before == self.text:
+            self._ask("read", "ask.read", lambda drafted: self.follow(drafted, text), text=text)
 
     def clear(self) -> None:
         """Forget the question and its table."""

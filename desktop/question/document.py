@@ -12,6 +12,9 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop.workspace import Workspace
+from engine.disk import questions_folder
+from engine.worker.contract import names, queue
+from engine.worker.contract.events import CaseChanged, Event
 
 READ_MILLISECONDS = 200
 CHECK_MILLISECONDS = 350
@@ -20,6 +23,10 @@ SAVE_MILLISECONDS = 1500
 """How long after the last change the cards follow what was typed, it is checked, estimated, and kept."""
 
 EMPTY: dict[str, Any] = {"cards": [], "steps": [], "datasets": [], "default_model": "", "problem": None}
+
+
+_WRITING = (queue.CLARIFY.name, names.MERGE.name, names.SPLIT.name, names.KEEP_APART.name)
+"""Edits that write what a person decided in Results into the file of a question."""
 
 
 class PipelineDocument(QObject):
@@ -55,6 +62,7 @@ class PipelineDocument(QObject):
         self._check_soon = self._timer(CHECK_MILLISECONDS, self._check)
         self._estimate_soon = self._timer(ESTIMATE_MILLISECONDS, self._estimate)
         self._save_soon = self._timer(SAVE_MILLISECONDS, self._save_ours)
+        workspace.client.told.connect(self._follow_file)
 
     @property
     def text(self) -> str:
@@ -137,10 +145,15 @@ class PipelineDocument(QObject):
         self.file.save(self.text, path, overwrite=overwrite, then=then)
 
     def keep(self) -> None:
-        """Let nothing be lost: changes of a file that is not the case's go into one beside the case."""
+        """Let nothing be lost: changes of a file that is not the case's go into one beside the case.
+
+        Nor is what others have written into the file since: then the text goes into another one.
+        """
         if self.is_open and self.history.can_undo and not self.is_kept:
             file = self.file
-            self.save("" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml"), overwrite=True)
+            path = "" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml")
+            self._save_soon.stop()
+            file.save(self.text, path, beside=True)
 
     def problems_of(self, operator: str) -> list[dict[str, Any]]:
         """Return the problems of one operator."""
@@ -198,7 +211,21 @@ class PipelineDocument(QObject):
 
     def _save_ours(self) -> None:
         if self.is_open and not self.is_kept and self.file.is_ours:
-            self.save()
+            self.file.save(self.text, beside=True)
+
+    def _follow_file(self, event: Event) -> None:
+        """Read the file anew where Redwell has written into it; what is not kept yet stays, and goes beside it."""
+        if not (isinstance(event, CaseChanged) and event.query in _WRITING and self.is_kept):
+            return
+        before, path = self.text, self.file.path
+
+        def read(saved: dict[str, Any]) -> None:
+            if saved["text"] != before and (self.text, self.file.path) == (before, path) and self.is_kept:
+                self.file.take(saved)
+                self.replace(saved["text"])
+                self._workspace.question_rewritten.emit(before, self.text)
+
+        self._workspace.client.ask("pipelines.open", read, path=path)
 
     def _go_to(self, text: str) -> None:
         self._changes.clear()
@@ -340,11 +367,31 @@ class History:
 Then = Callable[[str], object]
 
 
+@dataclass(slots=True)
+class _File:
+    """Where one pipeline is kept: its text as it was kept last, and the digest of that."""
+
+    name: str
+    path: str
+    digest: str
+    kept: str
+    folder: Path
+
+    @property
+    def target(self) -> str:
+        """Return where it is, or will be when it is kept first."""
+        return self.path or str(self.folder / f"{self.name}.yaml")
+
+
 @dataclass(frozen=True, slots=True)
 class _Save:
+    """A text on its way into its file, or into another one (`path`), which is the file then."""
+
+    file: _File
     text: str
     path: str
     overwrite: bool
+    beside: bool
     then: Then | None
 
 
@@ -359,14 +406,27 @@ class Keeper(QObject):
         self._workspace = workspace
         self._saves: deque[_Save] = deque()
         self._is_saving = False
-        self._count = 0
         self.begin("")
 
     @property
+    def name(self) -> str:
+        """Return what the pipeline is called."""
+        return self._file.name
+
+    @property
+    def path(self) -> str:
+        """Return where the file is."""
+        return self._file.path
+
+    @property
+    def kept(self) -> str:
+        """Return the text in the file, as far as is known."""
+        return self._file.kept
+
+    @property
     def folder(self) -> Path:
-        """Return where the pipelines of the case lie."""
-        case = Path(self._workspace.case)
-        return case.with_name(f"{case.stem} questions")
+        """Return where the pipelines of the case lie that was open when this one was begun."""
+        return self._file.folder
 
     @property
     def is_ours(self) -> bool:
@@ -375,54 +435,79 @@ class Keeper(QObject):
 
     def begin(self, name: str, path: str = "", digest: str = "", text: str = "") -> None:
         """Go on with another pipeline: one in a file that holds `text`, or one in none."""
-        self._count += 1
-        self.name, self.path, self.digest, self.kept = name, path, digest, text
+        case = Path(self._workspace.case)
+        self._file = _File(name, path, digest, text, questions_folder(case) if case.name else case)
 
-    def save(self, text: str, path: str = "", *, overwrite: bool = False, then: Then | None = None) -> None:
-        """Write the text into the file, or into another one, which is the file then; `then` is called with its path."""
-        target = path or self.path or str(self.folder / f"{self.name}.yaml")
-        self._saves.append(_Save(text, target, overwrite, then))
+    def take(self, saved: dict[str, Any]) -> None:
+        """Know of another text in the file."""
+        self._file.digest, self._file.kept = saved["digest"], saved["text"]
+
+    def save(
+        self,
+        text: str,
+        path: str = "",
+        *,
+        overwrite: bool = False,
+        beside: bool = False,
+        then: Then | None = None,
+    ) -> None:
+        """Write the text into the file, or into another one, which is the file then; `then` is called with its path.
+
+        `beside`: where others have written into it, go into one beside it, under another name.
+        """
+        self._saves.append(_Save(self._file, text, path, overwrite, beside, then))
         self._next()
 
     def rename(self, name: str) -> None:
         """Give the pipeline another name, and its file too if it is in one."""
-        if not self.path:
-            self.name = name.strip() or self.name
+        file = self._file
+        if not file.path:
+            file.name = name.strip() or file.name
             self.changed.emit()
             return
 
-        def renamed(file: dict[str, Any]) -> None:
-            self.path, self.name = file["path"], file["name"]
+        def renamed(saved: dict[str, Any]) -> None:
+            file.path, file.name = saved["path"], saved["name"]
             self.changed.emit()
 
-        self._workspace.client.ask("pipelines.rename", renamed, path=self.path, name=name)
+        self._workspace.ask("pipelines.rename", renamed, path=file.path, name=name)
 
     def _next(self) -> None:
         """Save one after another: the file's digest must be known before it is written again."""
         if self._is_saving or not self._saves:
             return
-        save, count = self._saves.popleft(), self._count
+        save = self._saves.popleft()
+        path = save.path or save.file.target
 
-        def saved(file: dict[str, Any]) -> None:
+        def saved(written: dict[str, Any]) -> None:
             self._is_saving = False
-            if count == self._count:
-                self.path, self.name, self.digest, self.kept = file["path"], file["name"], file["digest"], save.text
-                self.changed.emit()
-            if save.then is not None:
-                save.then(file["path"])
+            if save.beside and written["path"] != path:
+                told = f"{Path(path).stem} holds another text by now, so yours is kept as {written['name']}."
+                self._workspace.said.emit(told, "")
+            self._take_saved(save, written)
             self._next()
 
         def failed(message: str, advice: str) -> None:
             self._is_saving = False
-            self._saves.clear()
+            self._saves = deque(waiting for waiting in self._saves if waiting.beside)
             self._workspace.said.emit(message, advice)
+            self._next()
 
         self._is_saving = True
-        before = self.digest if save.path == self.path else ""
+        before = save.file.digest if path == save.file.path else ""
         parameters: dict[str, Any] = {
-            "path": save.path,
+            "path": path,
             "text": save.text,
             "before": before,
             "overwrite": save.overwrite,
+            "beside": save.beside,
         }
         self._workspace.client.ask("pipelines.save", saved, failed, **parameters)
+
+    def _take_saved(self, save: _Save, written: dict[str, Any]) -> None:
+        file = save.file
+        file.path, file.name, file.digest, file.kept = written["path"], written["name"], written["digest"], save.text
+        if file is self._file:
+            self.changed.emit()
+        if save.then is not None:
+            save.then(file.path)

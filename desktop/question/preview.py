@@ -30,6 +30,7 @@ MOST_CHARACTERS = 6_000
 """Of each document that was not selected itself: three are read and answered in about a minute on a small computer."""
 _FOLLOW_MILLISECONDS = 120
 _OUTDATED = "The question has changed. Preview it again."
+_BUSY = "Redwell is busy with something else. Wait until it has finished, or stop it in Run."
 _BEGIN = "Preview shows the table of three documents."
 _CLICK = "Click a cell to see where it was found."
 
@@ -49,7 +50,8 @@ class PreviewPanel(QWidget):
         self._space = workspace
         self._case = self._run = ""
         self._seed = 0
-        self._is_ours = False
+        self._is_ours = self._is_outdated = False
+        self._question = ""  # which documents there are, or what the table is
         self._given: dict[str, Any] = {}
         self._allowed: dict[str, Any] = {}
         self._names: Sequence[str] = ()
@@ -97,9 +99,9 @@ class PreviewPanel(QWidget):
         if self._is_ours:
             return
         if self._space.job.is_going:
-            self.status.setText("Redwell is busy with something else. Wait until it has finished, or stop it in Run.")
+            self.status.setText(_BUSY)
             return
-        self._allowed, self._is_ours = {}, True
+        self._allowed, self._is_ours, self._is_outdated = {}, True, False
         self._given = {"text": text, "case": self._space.case, "directory": directory}
         self.status.setText("Choosing documents…")
         self._show_buttons()
@@ -107,7 +109,7 @@ class PreviewPanel(QWidget):
             self._try(self._space.selected_documents[:MOST_SELECTED])
         else:
             key = "drawn" if self.which.currentData() == DRAWN else "first"
-            self._space.ask(
+            self._question = self._space.ask(
                 "ask.documents",
                 lambda chosen: self._try(chosen[key]),
                 self._failed,
@@ -125,11 +127,13 @@ class PreviewPanel(QWidget):
         """Say that the question was changed since; rows that were called wrong changed it once."""
         rows = (self.model.result(number) for number in range(self.model.rowCount()))
         self._told |= {row.id for row in rows if row is not None and row.verdict == "rejected"}
+        self._is_outdated = True
         if self._run and not self._is_ours:
             self.status.setText(_OUTDATED)
 
     def clear(self) -> None:
-        """Show no preview."""
+        """Show no preview; one that is being made is given up."""
+        self._give_up()
         self._case = self._run = ""
         self.model.clear()
         self.evidence.stop()
@@ -214,16 +218,29 @@ class PreviewPanel(QWidget):
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(lambda kind=kind: self.judge(kind))
 
+    def _give_up(self) -> None:
+        """Take nothing any more of what is being made: it is of another question."""
+        is_begun = self._is_ours and "documents" in self._given
+        self._space.client.forget(self._question)
+        self._given, self._is_ours = {}, False
+        if is_begun:
+            self._space.job.cancel()
+
     def _try(self, documents: list[str]) -> None:
         if not documents:
-            self._is_ours = False
-            self.status.setText("No document is chosen: choose others, or all.")
-            self._show_buttons()
+            self._end("No document is chosen: choose others, or all.")
             return
         self._given["documents"] = list(documents)
         self._given["most_characters"] = 0 if self.which.currentData() == SELECTED else MOST_CHARACTERS
         self.status.setText("Reading…")
-        self._space.job.start("try", **self._given, **self._allowed)
+        if not self._space.job.start("try", **self._given, **self._allowed):
+            self._end(_BUSY)
+
+    def _end(self, told: str) -> None:
+        """Say why no preview is made."""
+        self._is_ours = False
+        self.status.setText(told)
+        self._show_buttons()
 
     def _take(self, event: Event) -> None:
         if not self._is_ours:
@@ -236,7 +253,7 @@ class PreviewPanel(QWidget):
             case Tried():
                 self._names, self._in_part = event.documents, event.in_part
                 self._case, self._run = event.case, event.run
-                self._ask(TABLE, self._show_results, self._failed, run=self._run)
+                self._question = self._ask(TABLE, self._show_results, self._failed, run=self._run)
 
     def _show_results(self, table: TableInfo) -> None:
         self._told.clear()
@@ -248,6 +265,8 @@ class PreviewPanel(QWidget):
         self.status.setText(f"{counted(table.rows, 'row')} in {where}. {parts}{_CLICK}")
         if not table.rows:
             self.status.setText(f"Nothing was found in {where}. {parts}Choose others, or change the question.")
+        if self._is_outdated:
+            self.status.setText(_OUTDATED)
         self._show_buttons()
         self.shown.emit()
 
@@ -256,12 +275,15 @@ class PreviewPanel(QWidget):
             self._is_ours = False
             self.status.setText(f"{message}. {advice}".replace("..", ".").strip())
             if (refusal := self._space.job.refusal) is not None:
-                self._space.permission_wanted.emit(refusal, lambda: self._allow(refusal))
+                given = self._given
+                self._space.permission_wanted.emit(refusal, lambda: self._allow(given, refusal))
         self._show_buttons()
 
-    def _allow(self, refusal: Refusal) -> None:
-        self._allowed, self._is_ours = refusal.granted(self._allowed), True
-        self._try(self._given["documents"])
+    def _allow(self, given: dict[str, Any], refusal: Refusal) -> None:
+        """Try again what was refused, unless another question was asked since."""
+        if given is self._given:
+            self._allowed, self._is_ours = refusal.granted(self._allowed), True
+            self._try(given["documents"])
 
     def _finished(self, code: int) -> None:
         if self._is_ours:

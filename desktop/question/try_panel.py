@@ -118,7 +118,11 @@ class TryPanel(QWidget):
         self.documents.setCurrentIndex(before if 0 <= before < self.documents.count() else 0)
 
     def clear(self) -> None:
-        """Show no trial."""
+        """Show no trial; one that is being made is of another pipeline, and is given up."""
+        if self._is_ours:
+            self._is_ours = False
+            self._workspace.job.cancel()
+        self._workspace.client.forget(self._question)
         self._path = ""
         self.items.clear()
         self._show_item(None)
@@ -196,7 +200,7 @@ class TryPanel(QWidget):
         )
         self.start.setToolTip(plain(tip or "Try it on the chosen documents"))
         self.cancel.setVisible(is_trial)
-        if is_trial and job.state == "cancelling":
+        if self._is_ours and job.state == "cancelling":
             self.status.setText("Stopping…")
 
     def _take(self, event: Event) -> None:

@@ -42,9 +42,6 @@ app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models of `redwell models list`.")]
 
 
-Test = Annotated[bool, typer.Option("--test", help="Check that it answers, in a separate process.")]
-
-
 @app.callback()
 def _models() -> None:
     """List, install, add, measure, check, choose and remove the models on this machine."""

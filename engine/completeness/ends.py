@@ -64,6 +64,8 @@ def findings_before(shown: Shown, walk: ListWalk) -> list[Finding]:
             reason = f"a list was shown from its middle: it begins on line {first}"
             return [_finding("numbering", "before", "truncated", reason, Span(first, first))]
     tail, before = shown.tail, shown.text.between(1, shown.first - 1)
+    if not tail:
+        return []
     is_cited = not shown.cited or any(span.first <= tail[0].number <= span.last for span in shown.cited)
     if is_cited and sentence_goes_on(before, tail):
         at = Span(tail[0].number, tail[0].number)
@@ -131,7 +133,7 @@ def _followed(walk: ListWalk, targets: Sequence[OpenList], overlap: Sequence[Lin
         events = walk.read(line)
         for event in events:
             if event.deed == "continues" and event.list in targets:
-                reason = f"the list goes on behind what was shown: {event.marker!r} stands on line {line.number}"
+                reason = f"the list goes on after what was shown: {event.marker!r} stands on line {line.number}"
                 return _finding("numbering", "after", "truncated", reason, _at(line))
         if not any(target in walk.open for target in targets):
             return _over(events[0], line, is_heading=line.number in walk.headings)
@@ -141,7 +143,7 @@ def _followed(walk: ListWalk, targets: Sequence[OpenList], overlap: Sequence[Lin
     titled = any(target.items[-1].line in walk.headings for target in targets)
     if not overlap or (titled and not _CLOSING.search(overlap[0].text)):
         return None  # text behind a section with a title is still that section's
-    reason = "no further item stands on the lines kept behind what was shown"
+    reason = "no further item stands on the lines kept after what was shown"
     return _finding("other_text", "after", "bounded", reason, Span(overlap[0].number, overlap[-1].number))
 
 
@@ -184,17 +186,19 @@ def _begins_anew(shown: Shown, walk: ListWalk, overlap: Sequence[Line]) -> list[
     if overlap[0].number in shown.text.headings and not _CONTINUED.search(overlap[0].text):
         return [_over(events[0], overlap[0], is_heading=True)]
     if shown.cited and events[0].list is not None:
-        reason = f"a new item begins behind what was shown: {events[0].marker!r} on line {overlap[0].number}"
+        reason = f"a new item begins after what was shown: {events[0].marker!r} on line {overlap[0].number}"
         return [_finding("numbering", "after", "bounded", reason, _at(overlap[0]))]
     return []
 
 
 def _hints(tail: Sequence[Line], overlap: Sequence[Line], *, of_list: bool = True) -> list[Finding]:
-    """Collect what the last lines shown say of what follows."""
+    """Collect what the last lines shown say of what follows; nothing where only a running head or foot was shown."""
+    if not tail:
+        return []
     findings = []
     if table_goes_on(tail, overlap):
         findings.append(
-            _finding("table", "after", "truncated", "the table goes on behind what was shown", _at(overlap[0]))
+            _finding("table", "after", "truncated", "the table goes on after what was shown", _at(overlap[0]))
         )
     elif overlap and sentence_goes_on(tail, overlap):
         findings.append(_sentence(overlap[0]))
@@ -222,7 +226,7 @@ def _announced(shown: Shown, target: OpenList) -> Finding | None:
 
 def _sentence(line: Line) -> Finding:
     return _finding(
-        "sentence", "after", "truncated", f"a sentence goes on behind what was shown, on line {line.number}", _at(line)
+        "sentence", "after", "truncated", f"a sentence goes on after what was shown, on line {line.number}", _at(line)
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 _BULLETS = "•●○■□▪▫◦‣⁃➢➤►✓✔❖\uf0b7\uf0a7\uf0d8\uf0fc·"
 _BULLET = re.compile(rf"([{_BULLETS}]|[-–—*](?=\s+\S)(?!\s*\d+\s*[-–—]$)|o(?=\s{{2,}}\S))\s*")
 _NUMBER = re.compile(
-    r"(?P<open>[(\[]?)(?P<number>\d{1,3}(?:\.\d{1,3}){0,4}|[ivxlc]{1,7}|[IVXLC]{1,7}|(?P<twice>[a-z])(?P=twice)?|[A-Z])"
+    r"(?P<open>[(\[]?)(?P<number>\d{1,3}(?:\.\d{1,3}){0,4}|[ivxlc]{1,9}|[IVXLC]{1,9}|(?P<twice>[a-z])(?P=twice)?|[A-Z])"
     r"(?P<close>\.\)|[.)\]]|)(?=\s|$|(?<=\.)[A-Z\"“])\s*"
 )
 _WORDS = (
@@ -17,7 +17,7 @@ _WORDS = (
     "|option|phase|rule|standard|example|table|case|incident|complaint|officer|charge|claim|paragraph|task|lot|unit"
 )
 _WORD = re.compile(
-    rf"(?P<word>{_WORDS}|§)\s*(?:no\.?\s*|\#\s*)?(?P<number>\d{{1,3}}(?:\.\d{{1,3}})*+|(?-i:[IVXLC]{{1,7}}|[A-Z]))"
+    rf"(?P<word>{_WORDS}|§)\s*(?:no\.?\s*|\#\s*)?(?P<number>\d{{1,3}}(?:\.\d{{1,3}})*+|(?-i:[IVXLC]{{1,9}}|[A-Z]))"
     r"(?:\s*[.:)–—-]+(?!\d)\s*|\s+(?=[\"“]?(?-i:[A-Z]))|\s*$)",
     re.IGNORECASE,
 )
@@ -29,8 +29,8 @@ _REFERRING = re.compile(
     r"(?:\d|\)|\b(?:sections?|(?:sub-?)?clauses?|(?:sub-?)?paragraphs?|subsections?|articles?|items?|rules?|see))$",
     re.IGNORECASE,
 )
-_ROMAN = re.compile(r"(?:x{0,3})(?:ix|iv|v?i{0,3})")
-_VALUES = {"i": 1, "v": 5, "x": 10}
+_ROMAN = re.compile(r"c?(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _at(text: str, at: int) -> tuple[Marker, int] | None:
     if at == 0 and (word := _WORD.match(text)):
         prefix = f"{word['word'].lower()} "
         readings = tuple(Reading(prefix + r.style, r.ordinal) for r in _readings("", word["number"], ""))
-        return Marker(word[0].strip(), readings), word.end()
+        return (Marker(word[0].strip(), readings), word.end()) if readings else None
     number = _NUMBER.match(text, at)
     if not number or not (number["open"] or number["close"] or "." in number["number"]):
         return None
@@ -127,7 +127,7 @@ def _readings(opening: str, number: str, closing: str) -> tuple[Reading, ...]:
 
 
 def roman_value(number: str) -> int:
-    """Return the value of a roman number up to 39, 0 for what is none."""
+    """Return the value of a roman number up to 199, 0 for what is none."""
     if not number or not _ROMAN.fullmatch(number):
         return 0
     values = [_VALUES[c] for c in number]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.documents.document import Line
 from engine.documents.furniture import furniture
-from engine.documents.outline import Section, headed_sections, sections_of_lines
+from engine.documents.outline import headed_sections, sections_of_lines
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,13 @@ class RunningText:
         return self.body[start:stop]
 
 
-def running_text(lines: Sequence[Line], sections: Sequence[Section] | None = None) -> RunningText:
-    """Prepare the lines of a whole document; `sections` is its outline (None: found in the lines)."""
+def running_text(lines: Sequence[Line]) -> RunningText:
+    """Prepare the lines of a whole document."""
     skipped = furniture(lines)
-    outline = sections_of_lines(lines) if sections is None else sections
-    # An outline or a contents page may leave out the lower headings, which end lists as well.
-    written = headed_sections(lines)
+    # A contents page may leave out the lower headings, which end lists as well.
+    sections = (*sections_of_lines(lines), *headed_sections(lines))
     return RunningText(
         tuple(lines),
         tuple(line for line in lines if line.number not in skipped),
-        frozenset(section.first_line for section in (*outline, *written)),
+        frozenset(section.first_line for section in sections),
     )

@@ -22,7 +22,7 @@ def change_warning(seals: Seals, run_id: str, *, only: Collection[str] | None = 
     `only`: the ids of the rows to look at, all if None. `reviews`: look at what reviewers said too, whose corrections
     are no such changes as long as they were made in Redwell. Raises NotInCase.
     """
-    changes = seals.state(run_id, only=only, reviews=reviews).changes
+    changes = seals.changes(run_id, only=only, reviews=reviews)
     if not changes:
         return ""
     more = f", and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""

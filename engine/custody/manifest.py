@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from engine.custody.recording import ledger_counts, record_beside, reviewer, versions
+from engine.disk import sha256_of
 from storage.case import Case
 from storage.custody import CustodyEntry
 from storage.export.atomic import replacing
@@ -172,9 +172,3 @@ def _source(record: DocumentRecord, logged: Sequence[Mapping[str, Any]]) -> dict
 
 def _is_in(file: Mapping[str, Any], archive: Mapping[str, Any]) -> bool:
     return file["folder"] == archive["folder"] and str(file["path"]).startswith(f"{archive['path']}/")
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

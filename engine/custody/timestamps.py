@@ -6,8 +6,9 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from engine.custody.manifest import sha256_of, token_path
+from engine.custody.manifest import token_path
 from engine.custody.verify_manifest import imprint_of
+from engine.disk import sha256_of
 from engine.errors import UsageError
 from storage.export.atomic import replacing
 

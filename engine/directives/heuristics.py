@@ -6,11 +6,7 @@ Each function gives a range of plausible values, the smallest first, for plans t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from engine.operators.blocking import recall_threshold
-from engine.operators.pairs import Proposal, Sampled
 
 SMALLEST_SHARE, LARGEST_SHARE = 0.2, 0.8
 """Of the context that a chunk takes, inclusive."""
@@ -20,9 +16,6 @@ SMALLEST_BATCH = 0.2
 
 MOST_PREVIOUS, MOST_NEXT = 5, 2
 """Chunks shown around one, however long the document is."""
-
-TARGET_RECALL = 0.95
-"""Of the pairs that are the same, the part that a blocking threshold must let through."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,19 +65,7 @@ def most_rows(row_tokens: int, room_tokens: int) -> int:
     return max(1, room_tokens // max(1, row_tokens))
 
 
-def batch_sizes(most: int, count: int = 5) -> tuple[int, ...]:
-    """Return sizes from 20 % to 100 % of the `most` rows that fit one prompt, each once, at least 1."""
-    if most < 1 or count < 2:
-        raise ValueError(f"batch sizes need at least 1 row and 2 sizes, not {most} and {count}")
-    step = (1 - SMALLEST_BATCH) / (count - 1)
-    sizes = (max(1, round(most * (SMALLEST_BATCH + step * number))) for number in range(count))
-    return tuple(dict.fromkeys(sizes))
-
-
-def blocking_threshold(sampled: Sequence[tuple[float, bool]], recall: float = TARGET_RECALL) -> float | None:
-    """Return the highest similarity that at least the part `recall` of the pairs found the same reach.
-
-    `sampled` are pairs by their similarity, with the answer whether they are the same; None when none is.
-    """
-    same = [Sampled(Proposal(0, 1, score, "sampled"), 1.0) for score, answer in sampled if answer]
-    return recall_threshold(same, recall) if same else None
+def batch_sizes(most: int) -> tuple[int, ...]:
+    """Return five sizes from 20 % to 100 % of the `most` rows that fit one prompt, each once, at least 1."""
+    shares = (SMALLEST_BATCH + (1 - SMALLEST_BATCH) / 4 * number for number in range(5))
+    return tuple(dict.fromkeys(max(1, round(most * share)) for share in shares))

@@ -13,7 +13,6 @@ from engine.operators.asking import Gleaning
 from engine.operators.row_prompts import RowPromptNode
 
 N = TypeVar("N", bound=RowPromptNode)
-Rename = Callable[[Template], Template]
 
 
 def reading(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Params, Site
-from engine.directives.heuristics import TARGET_RECALL
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
 from engine.language.conditions import condition
@@ -19,6 +18,9 @@ from engine.text.likeness import abbreviates, contains_words, numbers, overlap, 
 
 MOST_RULES = 3
 """Rules that propose or forbid pairs, at most."""
+
+TARGET_RECALL = 0.95
+"""Of the pairs that are the same, the part that the rules must propose."""
 
 FEWEST_MATCHES = 5
 """From fewer matched pairs nothing is learned."""
@@ -269,27 +271,25 @@ def score(rules: Sequence[BlockingRule], pairs: Sequence[JudgedPair]) -> RuleSco
     return RuleScore(sum(same) / len(same) if same else 1.0, sum(others) / len(others) if others else 0.0)
 
 
-def chosen_rules(
-    pairs: Sequence[JudgedPair], recall: float = TARGET_RECALL, rules: Sequence[BlockingRule] = RULES
-) -> tuple[BlockingRule, ...]:
-    """Choose rules that reach a recall on judged pairs, the least greedy first; () where no choice reaches it.
+def chosen_rules(pairs: Sequence[JudgedPair]) -> tuple[BlockingRule, ...]:
+    """Choose rules that reach TARGET_RECALL on judged pairs, the least greedy first; () where no choice reaches it.
 
     A rule that forbids is taken where it costs no pair that is the same, and spares others.
     """
     if not any(pair.same for pair in pairs):
         return ()
     chosen: list[BlockingRule] = []
-    left = [rule for rule in rules if not rule.forbids]
-    while score(chosen, pairs).recall < recall:
+    left = [rule for rule in RULES if not rule.forbids]
+    while score(chosen, pairs).recall < TARGET_RECALL:
         gains = [(rule, score([*chosen, rule], pairs)) for rule in left]
         useful = [(rule, result) for rule, result in gains if result.recall > score(chosen, pairs).recall]
         if not useful:
             return ()
-        best, _ = max(useful, key=lambda gain: (gain[1].recall >= recall, gain[1].recall - gain[1].others))
+        best, _ = max(useful, key=lambda gain: (gain[1].recall >= TARGET_RECALL, gain[1].recall - gain[1].others))
         chosen.append(best)
         left.remove(best)
-    for rule in (rule for rule in rules if rule.forbids):
+    for rule in (rule for rule in RULES if rule.forbids):
         before, after = score(chosen, pairs), score([*chosen, rule], pairs)
-        if after.recall >= recall and after.others < before.others:
+        if after.recall >= TARGET_RECALL and after.others < before.others:
             chosen.append(rule)
     return tuple(chosen)

@@ -127,7 +127,7 @@ def parsed_file(  # noqa: PLR0913 - what the parent knows of the file
     if taken > allowed or (len(children) > share.files and kind != "mbox"):
         raise strange(f"it took out {len(children)} files of {taken} bytes, more than it may")
     failures = tuple(ChildFailure(**failure) for failure in value["failures"])
-    return ParsedFile(document, kind, children, failures, value["skipped"], seconds)
+    return ParsedFile(document, kind, children, failures, seconds)
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
@@ -287,5 +287,4 @@ _RESULT: Final = {
     "document": _or_none(dict),
     "children": [(str, str)],
     "failures": [{"name": str, "reason": _is_word, "message": str, "advice": str}],
-    "skipped": _is_count,
 }

@@ -27,8 +27,7 @@ OFFICE_ERRORS = (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSErr
 def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:
     """Take out the members of a ZIP; raise DocumentError (too_large, corrupt, empty) for the archive as a whole.
 
-    Hidden members (`.x`, `__MACOSX`) are counted as skipped; a member that cannot be taken out is a failure of its
-    own.
+    Hidden members (`.x`, `__MACOSX`) are passed over; a member that cannot be taken out is a failure of its own.
     """
     with zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if not info.is_dir()]
@@ -42,7 +41,7 @@ def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:
         for info in visible:
             taken = _take_out(archive, info, options, scratch)
             (children if isinstance(taken, ChildFile) else failures).append(taken)  # type: ignore[arg-type]
-        return Contents(None, children=children, failures=failures, skipped=len(members) - len(visible))
+        return Contents(None, children=children, failures=failures)
 
 
 def check_bomb(members: list[zipfile.ZipInfo], options: ParseOptions) -> None:

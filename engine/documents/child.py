@@ -106,7 +106,6 @@ def _parse(command: dict[str, Any], options: ParseOptions, progress: Any) -> Non
         "document": document_to_json(parsed.document) if parsed.document else None,
         "children": [[child.name, child.path.relative_to(scratch).as_posix()] for child in parsed.children],
         "failures": [asdict(failure) for failure in parsed.failures],
-        "skipped": parsed.skipped,
     }
     (scratch / RESULT).write_text(json.dumps(result), encoding="utf-8")
 

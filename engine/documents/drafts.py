@@ -67,22 +67,19 @@ class Contents:
     warnings: Sequence[str] = ()
     children: Sequence[ChildFile] = ()
     failures: Sequence[ChildFailure] = ()
-    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
     """One parsed file: its document (None for a ZIP) and what was found inside it.
 
-    `failures` are members that could not be taken out; `skipped` counts hidden members. `seconds` is how long it
-    took, 0 when it was not measured.
+    `failures` are members that could not be taken out. `seconds` is how long it took, 0 when it was not measured.
     """
 
     document: Document | None
     kind: str
     children: tuple[ChildFile, ...] = ()
     failures: tuple[ChildFailure, ...] = ()
-    skipped: int = 0
     seconds: float = 0.0
 
 

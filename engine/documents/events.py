@@ -10,10 +10,9 @@ from engine.rows import DocumentId
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The walk is done: so many files will be looked at. Hidden files and folders are only counted."""
+    """The walk is done: so many files will be looked at. Hidden files and folders are passed over."""
 
     files: int
-    hidden: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A ZIP, which has no text of its own: its `members` had their events before, `hidden` ones were passed over.
+    """A ZIP, which has no text of its own: its members had their events before, hidden ones were passed over.
 
     A second copy of it has this event too; its members have no second one.
     """
@@ -59,8 +58,6 @@ class Unpacked:
     id: DocumentId
     path: str
     parent_id: DocumentId | None
-    members: int
-    hidden: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +72,6 @@ class FileFailed:
     parent_id: DocumentId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """All is done; how many events of each kind there were."""
-
-    parsed: int
-    known: int
-    duplicates: int
-    unpacked: int
-    failed: int
-
-
 FileEvent = Parsed | Known | Duplicate | Unpacked | FileFailed
 """The event of one file."""
-IngestEvent = Found | FileEvent | Finished
+IngestEvent = Found | FileEvent

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,6 @@ from engine.documents.events import (
     Duplicate,
     FileEvent,
     FileFailed,
-    Finished,
     Found,
     IngestEvent,
     Known,
@@ -56,19 +55,16 @@ async def ingest_folder(
     """
     listing = walk(paths, follow_links=options.follow_links)
     entries = list(listing.in_order())
-    yield Found(len(entries), listing.hidden)
-    counts: Counter[type] = Counter()
+    yield Found(len(entries))
     with scratch_folder() as scratch:
         async with ParserPool(workers, options) as pool:
             run = _Run(pool, known, known_children, options, scratch)
             try:
                 async with aclosing(run.events(entries, _LOOK_AHEAD * workers)) as events:
                     async for event in events:
-                        counts[type(event)] += 1
                         yield event
             finally:
                 await run.cancel()
-    yield Finished(counts[Parsed], counts[Known], counts[Duplicate], counts[Unpacked], counts[FileFailed])
 
 
 @dataclass(eq=False)
@@ -231,8 +227,7 @@ class _Run:
         if outcome.error is not None:
             yield _failed(node, outcome.error, parent)
         elif node.id in self.told and outcome.is_container:
-            hidden = outcome.parsed.skipped if outcome.parsed else 0
-            yield Unpacked(node.id, node.path, parent, len(outcome.nodes), hidden)
+            yield Unpacked(node.id, node.path, parent)
         elif node.id in self.told:
             yield Duplicate(node.id, node.path, parent)
         elif outcome.is_known:
@@ -258,7 +253,7 @@ class _Run:
                     children.append(_child_entry(event, node.path))
                 yield event
         if parsed.document is None:
-            yield Unpacked(id, node.path, parent, len(outcome.nodes), parsed.skipped)
+            yield Unpacked(id, node.path, parent)
             return
         metadata = (*parsed.document.metadata, *((("children", children),) if children else ()))
         yield Parsed(replace(parsed.document, metadata=metadata), node.path, parent, parsed.seconds)

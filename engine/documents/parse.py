@@ -55,7 +55,7 @@ def parse_file(
             reason="out_of_memory",
             advice="Split it into smaller files and read those.",
         ) from error
-    parts = (tuple(contents.children), tuple(contents.failures), contents.skipped)
+    parts = (tuple(contents.children), tuple(contents.failures))
     if contents.pages is None:
         return ParsedFile(None, recognised.kind, *parts)
     contents = replace(contents, warnings=[*recognised.warnings, *contents.warnings])

@@ -107,13 +107,9 @@ def _problem(
     shown = ", ".join(f"{long.label} ({long.least_tokens:,}-{long.most_tokens:,} tokens)" for long in longest[:SHOWN])
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     verb = "do not fit" if severity == "error" else "may not fit"
-    position = positions.operator(node.name)
     return Problem(
         f"{len(rows)} of {len(source.items)} rows of {source.name!r} {verb} a prompt of {room:,} tokens: {shown}{more}",
         REMEDIES,
-        operator=node.name,
-        file=positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
+        **positions.place(positions.operator(node.name), node.name),
         severity=severity,
     )

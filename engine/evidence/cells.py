@@ -36,11 +36,6 @@ class CellEvidence:
     value: str | int | float | bool
     located: tuple[Located, ...]
 
-    @property
-    def is_located(self) -> bool:
-        """Say whether the value was found, or at least the quote it was drawn from."""
-        return bool(self.located)
-
 
 def locate_row(
     row: Row,

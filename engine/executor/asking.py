@@ -16,7 +16,7 @@ from models.protocol import ModelBackend, Reply, Request
 
 
 class ReplyStore(Protocol):
-    """Where replies are kept: a case (storage.replies), or what looks into one."""
+    """Where replies are kept: a case (storage.replies)."""
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key`, None when there is none."""
@@ -29,27 +29,6 @@ class ReplyStore(Protocol):
 
     def end_call(self, key: str, run_id: str) -> None:
         """Note that a call ended without a reply."""
-
-
-class RepliesOnly:
-    """The replies of a case, for work in it that is no run of its own: a trial, a build."""
-
-    def __init__(self, replies: ReplyStore) -> None:
-        self._replies = replies
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """Return the reply saved under `key`, None when there is none."""
-        return self._replies.get(key)
-
-    def save(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
-        """Save a reply for good, as that of no run."""
-        self._replies.save(key, reply, operator)
-
-    def begin_call(self, key: str, operator: str, run_id: str) -> None:
-        """Keep no note: the ledger is of runs."""
-
-    def end_call(self, key: str, run_id: str) -> None:
-        """Keep no note."""
 
 
 class Asking(Protocol):
@@ -73,9 +52,11 @@ class CachedAsk:
     A reply is written and committed before it is handed on, so a run killed at any moment asks for nothing twice. So is
     the end of a reply that reached its limit or went round in circles: the same request would end so again.
     Equal requests that are in flight at once share one call, which goes on as long as anybody waits for it.
+
+    `run_id` is None for work that is no run of its own: a trial, a build. Of its calls the ledger has no notes.
     """
 
-    def __init__(self, store: ReplyStore, run_id: str, emit: Emit) -> None:
+    def __init__(self, store: ReplyStore, run_id: str | None, emit: Emit) -> None:
         self._store = store
         self._run_id = run_id
         self._emit = emit
@@ -100,22 +81,27 @@ class CachedAsk:
         return await self._wait(key, call)
 
     async def _call(self, key: str, backend: ModelBackend, request: Request) -> Reply:
-        self._store.begin_call(key, request.purpose.operator, self._run_id)
+        if self._run_id is not None:
+            self._store.begin_call(key, request.purpose.operator, self._run_id)
         try:
             reply = await _out_of_circles(backend, request)
         except OutOfTokens as error:
             if error.is_final:
                 self._store.save(key, _cut_to(error), request.purpose.operator, self._run_id)
             else:
-                self._store.end_call(key, self._run_id)
+                self._end_call(key)
             self._report(request, _cost_of(error))
             raise
         except ModelError:
-            self._store.end_call(key, self._run_id)
+            self._end_call(key)
             raise
         # No await between the two: a reply that the model has finished is safe before anything else happens.
         self._store.save(key, _reply_to(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)
+
+    def _end_call(self, key: str) -> None:
+        if self._run_id is not None:
+            self._store.end_call(key, self._run_id)
 
     async def _wait(self, key: str, call: _Call) -> Reply:
         """Wait for a call; an asker that is cancelled takes the call with it only if nobody else waits."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from storage.codec import dump_json
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events; `to_json` writes one line, `from_json` reads it back."""
+    """Base of all events; `to_json` writes one line, engine.worker.contract.events.read_event reads it back."""
 
     def to_json(self) -> str:
         """Write one line: the event's kind first, then its fields."""
@@ -220,14 +218,3 @@ KINDS: dict[str, type[Event]] = {
         RunFinished,
     )
 }
-
-
-def event_from_json(line: str) -> Event:
-    """Read one event back; raises ValueError naming an unknown kind."""
-    body: dict[str, Any] = json.loads(line)
-    name = body.pop("event", None)
-    if name not in KINDS:
-        raise ValueError(f"unknown event {name!r}; known: {', '.join(KINDS)}")
-    kind = KINDS[name]
-    tuples = {f.name for f in dataclasses.fields(kind) if str(f.type).startswith("tuple")}
-    return kind(**{k: tuple(v) if k in tuples else v for k, v in body.items()})

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import TypeVar
 
 from engine.executor.calls import Account, Calls, run_fused, union
 from engine.executor.events import ChainProgress, Emit
@@ -29,8 +28,6 @@ ROWS_IN_FLIGHT = 256
 
 REPLY_CHARACTERS = 1_000
 """What a row takes beside its text, in characters read: to write a short reply takes as long."""
-
-Result = TypeVar("Result")
 
 BackendOf = Callable[[Node], Awaitable[ModelBackend | None]]
 

@@ -207,9 +207,7 @@ class _Check:
                 yield Problem(
                     f"retriever {name!r}: {kind}.{key} reads the field {field_name!r}, which its rows do not have",
                     advice,
-                    file=self.positions.file,
-                    line=position.line if position else None,
-                    column=position.column if position else None,
+                    **self.positions.place(position),
                 )
 
     def quotes(self, node: Node, traits: Traits, flow: _Flow) -> Iterator[Problem]:
@@ -282,15 +280,7 @@ class _Check:
         position = self.positions.operator(node.name, *path)
         if position and inside != (1, 1):
             position = position.inside(*inside)
-        return Problem(
-            message,
-            advice,
-            operator=node.name,
-            file=self.positions.file,
-            line=position.line if position else None,
-            column=position.column if position else None,
-            severity=severity,
-        )
+        return Problem(message, advice, **self.positions.place(position, node.name), severity=severity)
 
 
 def _advance(node: Node, traits: Traits, flow: _Flow) -> None:

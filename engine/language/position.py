@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.errors import OutsideBorders, PipelineError
+from engine.errors import OutsideBorders, PipelineError, PipelinePlace
 from engine.values.base import ValueType
 
 Path = tuple[str | int, ...]
@@ -53,6 +53,15 @@ class Positions:
         """Find the position of `path`, or of the nearest enclosing value that was written."""
         return next((self.values[path[:n]] for n in range(len(path), -1, -1) if path[:n] in self.values), None)
 
+    def place(self, position: Position | None, operator: str = "") -> PipelinePlace:
+        """Say where something is wrong, as errors and problems take it."""
+        return {
+            "file": self.file,
+            "line": position.line if position else None,
+            "column": position.column if position else None,
+            "operator": operator,
+        }
+
 
 @dataclass(frozen=True)
 class Where:
@@ -85,10 +94,7 @@ class Where:
             path=error.path,
             need=error.need,
             advice=error.advice,
-            file=self.positions.file,
-            line=position.line if position else None,
-            column=position.column if position else None,
-            operator=self.operator,
+            **self.positions.place(position, self.operator),
         )
 
     def key_error(self, message: str, *, advice: str = "") -> PipelineError:
@@ -96,14 +102,7 @@ class Where:
         return self._blame(message, advice, self.positions.keys.get(self.path) or self.positions.nearest(self.path))
 
     def _blame(self, message: str, advice: str, position: Position | None) -> PipelineError:
-        return PipelineError(
-            message,
-            advice=advice,
-            file=self.positions.file,
-            line=position.line if position else None,
-            column=position.column if position else None,
-            operator=self.operator,
-        )
+        return PipelineError(message, advice=advice, **self.positions.place(position, self.operator))
 
 
 def row_and_column(text: str, index: int) -> tuple[int, int]:

@@ -22,14 +22,10 @@ def code_operators(plan: Plan) -> list[Node]:
 def trust_warnings(plan: Plan, positions: Positions) -> Iterator[Problem]:
     """Warn of each operator that runs code."""
     for node in code_operators(plan):
-        position = positions.operator(node.name, "code")
         yield Problem(
             "runs Python from the pipeline file, which needs --trust-code",
             TRUST_ADVICE,
-            operator=node.name,
-            file=positions.file,
-            line=position.line if position else None,
-            column=position.column if position else None,
+            **positions.place(positions.operator(node.name, "code"), node.name),
             severity="warning",
         )
 

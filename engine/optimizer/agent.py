@@ -51,7 +51,6 @@ class Agent:
 
     model: AgentModel
     name: str
-    seed: int = 0
 
     async def ask(self, question: AgentQuestion) -> Reply:
         """Ask; raises models.errors.ModelError, or ItemError with the raw reply where it does not fit its schema."""
@@ -81,7 +80,7 @@ class Agent:
             ),
             schema_json=canonical_json(dict(question.schema)),
             sampling=Sampling(temperature=0.0, max_tokens=question.most_tokens),
-            seed=self.seed,
+            seed=0,
             probabilities=question.probabilities,
             purpose=Purpose(operator=self.name, row_id=question.row_id, task=question.task),
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any, TypeVar
 
 from engine.directives.base import Facts
 from engine.errors import UsageError
-from engine.executor.asking import CachedAsk, RepliesOnly
+from engine.executor.asking import CachedAsk
 from engine.executor.datasets import DatasetReader
 from engine.executor.events import Emit
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
@@ -24,7 +26,6 @@ from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
-from engine.optimizer.file_draw import FileDraw
 from engine.optimizer.frontier import Choice, Point, choose, frontier
 from engine.optimizer.gold import Gold, reviewed_gold
 from engine.optimizer.guarding import SECONDS, guarding, guards
@@ -156,7 +157,7 @@ class _Build:
         self._budget = budget
         self._speed = speed
         self._clock = clock
-        self._asking = CachedAsk(RepliesOnly(case.replies), "", emit)
+        self._asking = CachedAsk(case.replies, None, emit)
         self._runner = SampleRunner(
             case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.settings.trust_code, clock=clock
         )
@@ -496,3 +497,45 @@ def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:
     runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
     by_document = {row.document_id: row.id for rows in datasets.values() for row in rows if row.document_id}
     return reviewed_gold(case, runs[-1].id, by_document) if runs and by_document else Gold({})
+
+
+# Which files of a large folder are read for a build: those of which a sample is drawn, and no more.
+#
+# Reading thousands of scans would take longer than the build. So files are drawn by their bytes as rows are by
+# characters (engine.optimizer.sampling), several for each document of the sample; the estimate for all goes by bytes.
+
+FILES_PER_ROW = 6
+"""Files that are read for each document of the sample: behind filters four times as many are tried, and some fail."""
+
+
+@dataclass
+class FileDraw:
+    """Chooses files of folders. `reviewed` are files of which a person judged rows; they are read in any case."""
+
+    seed: int
+    rows: int
+    reviewed: Collection[Path] = ()
+    all_bytes: int = 0
+    chosen_bytes: int = 0
+
+    @property
+    def times(self) -> float:
+        """Return how many times what was read all files are, by bytes; 1 where no folder was read."""
+        return self.all_bytes / self.chosen_bytes if self.chosen_bytes else 1.0
+
+    def __call__(self, files: Sequence[Path]) -> list[Path]:
+        """Choose files, in the order of their paths."""
+        sizes = {path: max(1, path.stat().st_size) for path in files if path.is_file()}
+        kept = set(self.reviewed) & sizes.keys()
+        for path in sorted(sizes, key=lambda path: -math.log(self._uniform(path)) / sizes[path]):
+            if len(kept) >= self.rows * FILES_PER_ROW:
+                break
+            kept.add(path)
+        self.all_bytes += sum(sizes.values())
+        self.chosen_bytes += sum(sizes[path] for path in kept)
+        return sorted(kept, key=lambda path: path.parts)
+
+    def _uniform(self, path: Path) -> float:
+        """Return a number in (0, 1) that depends on the seed and the file's name alone."""
+        digest = hashlib.sha256(f"{self.seed} {path.name}".encode(errors="surrogateescape")).digest()
+        return (int.from_bytes(digest[:8], "big") + 0.5) / 2**64

@@ -43,7 +43,6 @@ class GenerationAgent:
     """Proposes parameters (a Proposer): two rounds with the checker's complaints, then the directive's templates."""
 
     model: AgentModel
-    seed: int = 0
 
     async def propose(
         self,
@@ -57,7 +56,7 @@ class GenerationAgent:
         Raises models.errors.ModelError only for what is wrong with the machine.
         """
         draft = directive.default_params(site)
-        agent = Agent(self.model, "generation agent", self.seed)
+        agent = Agent(self.model, "generation agent")
         rounds = _Rounds(agent, directive, site, draft, examples)
         head = rounds.head()
         message, history = rounds.told(), list[Turn]()

@@ -17,9 +17,8 @@ MARK_TOKENS = 12
 class Priority(IntEnum):
     """What is kept before what else where a prompt does not fit: the lowest number first."""
 
-    OUTPUT = 1
-    REFERENCED = 2
-    OTHER = 3
+    REFERENCED = 1
+    OTHER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,9 @@ def input_parts(values: Mapping[str, Any], referenced: Collection[str]) -> list[
 def pack(parts: Sequence[Part], room_tokens: int, count: Callable[[str], int]) -> tuple[Part, ...]:
     """Cut texts in the middle until all parts fit into the room; same parts, same order.
 
-    Attributes of the output are given room first, then those that a prompt names, then the others; what a rank leaves
-    is what the next may have. Inside a rank the longest are cut, all to the same number of tokens, and each says in the
-    text how many characters are skipped. Output that alone exceeds the room is cut as well, for else nothing could be
-    judged; where there is no room at all, only that note stays.
+    Attributes that a prompt names are given room first, then the others, which may have what those leave. Inside a rank
+    the longest are cut, all to the same number of tokens, and each says in the text how many characters are skipped;
+    where there is no room at all, only that note stays.
     """
     packed = {number: part for number, part in enumerate(parts)}
     left = room_tokens

@@ -55,7 +55,6 @@ class Rater:
 
     model: AgentModel
     gold: Gold = field(default_factory=lambda: Gold({}))
-    seed: int = 0
 
     def rate(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
         """Rate an output; `others` are what other plans made of the same rows: what several say is likely."""
@@ -74,7 +73,7 @@ class Rater:
         """Ask of each item that the outputs list whether it belongs there; where gold tells, nobody is asked."""
         if any(self.gold.score(output) is not None for output in outputs):
             return outputs
-        odds = await item_odds(Agent(self.model, "weighing", self.seed), outputs)
+        odds = await item_odds(Agent(self.model, "weighing"), outputs)
         return [replace(output, odds=odds) for output in outputs]
 
 

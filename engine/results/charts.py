@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.results.shown import Bar, Bars, Matrix, OverTime, Period, Unit
 from engine.results.table import ResultView, Selection
@@ -28,27 +28,24 @@ def count_values(view: ResultView, wanted: Selection, column: str, unit: Unit, m
 def count_over_time(view: ResultView, wanted: Selection, column: str, period: Period) -> OverTime:
     """Count the dates that a column names by year or month, those of one row once for each period."""
     view.check_column(column)
-    by_month: Counter[tuple[int, int]] = Counter()
-    by_year: Counter[int] = Counter()
-    undated = 0
-    for number in view.select(wanted):
-        dates = {date for leaf in leaves(view.cell(number, column)) if (date := date_of(leaf)) is not None}
-        by_month.update({(year, month) for year, month, _ in dates if month})
-        by_year.update({year for year, _, _ in dates})
-        undated += not dates
-    months = [year * 12 + month - 1 for year, month in by_month]
+    cells = (view.cell(number, column) for number in view.select(wanted))
+    rows = [{date for leaf in leaves(cell) if (date := date_of(leaf)) is not None} for cell in cells]
+    by_month = [{year * 12 + month - 1 for year, month, _ in dates if month} for dates in rows]
+    months = set().union(*by_month)
     if period == "year" or not months or max(months) - min(months) >= MOST_PERIODS:
-        years = range(min(by_year), max(by_year) + 1) if by_year else range(0)
-        return OverTime(column, "year", tuple(Bar(f"{year}", by_year[year]) for year in _thinned(years)), undated)
-    bars = tuple(
-        Bar(f"{m // 12}-{m % 12 + 1:02}", by_month[m // 12, m % 12 + 1]) for m in range(min(months), max(months) + 1)
-    )
-    return OverTime(column, "month", bars, undated)
+        return _by_year(column, [{year for year, _, _ in dates} for dates in rows])
+    counts = Counter(month for named in by_month for month in named)
+    bars = tuple(Bar(f"{m // 12}-{m % 12 + 1:02}", counts[m]) for m in range(min(months), max(months) + 1))
+    return OverTime(column, "month", bars, sum(not named for named in by_month))
 
 
-def _thinned(years: range) -> range:
-    """Leave out what would make an endless axis of one wrong date: the earliest years beyond MOST_PERIODS."""
-    return years[-MOST_PERIODS:]
+def _by_year(column: str, rows: Sequence[set[int]]) -> OverTime:
+    """Count the years of rows; the earliest beyond MOST_PERIODS make an endless axis of one wrong date: left out."""
+    counts = Counter(year for named in rows for year in named)
+    axis = range(min(counts), max(counts) + 1)[-MOST_PERIODS:] if counts else range(0)
+    bars = tuple(Bar(f"{year}", counts[year]) for year in axis)
+    undated = sum(not named for named in rows)
+    return OverTime(column, "year", bars, undated, sum(named.isdisjoint(axis) for named in rows) - undated)
 
 
 def count_by_document(

@@ -11,7 +11,7 @@ from engine.errors import UsageError
 from storage.case import Case
 from storage.codec import dump_json
 from storage.export.atomic import replacing
-from storage.reviewed import ReviewBook, Verdict
+from storage.reviewed import ReviewBook, Verdict, edited_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
     """Return the rows of a run that were judged, in order; raises NotInCase, ExportError while it has no results."""
     columns = case.result_rows.columns(run_id)
     book = ReviewBook(case.reviews.edits())
+    here = edited_rows(case.result_rows, run_id, book)
     rows = []
     for row in case.result_rows.read(run_id) if len(book) else ():
-        review = book.review(row.identity(columns), row.values)
+        review = book.review(row.identity(columns), row.values, here)
         if not review.is_reviewed:
             continue
         values = review.values(row.values)

@@ -15,6 +15,7 @@ from storage.runs import Runs, StoredRun
 KINDS: tuple[PairKind, ...] = ("same_as", "keep_apart")
 """Keys under which a pipeline holds decisions about names."""
 _MARKS = ("tags", "starred", "words", "documents")
+_SAID = ("clarified", "clarified_for")
 _KEPT = 256
 
 
@@ -29,7 +30,8 @@ def runs_of_question(runs: Runs, run_id: str) -> list[StoredRun]:
 def question_text(pipeline: str) -> str:
     """Write a pipeline without what does not change its question: the choice of documents, and later decisions.
 
-    A person decides about pairs of names, and about what questions mean (`clarified`).
+    A person decides about pairs of names, and about what questions mean (`clarified`, `clarified_for`). One `question`
+    is a list of one, for it becomes that when she says what it means.
     """
     root = YAML(typ="safe").load(io.StringIO(pipeline))
     if not isinstance(root, Mapping):
@@ -40,6 +42,9 @@ def question_text(pipeline: str) -> str:
     for operation in root.get("operations", ()):
         for kind in KINDS:
             operation.pop(kind, None)
+        if "question" in operation:
+            operation["questions"] = [{"question": operation.pop("question")}]
         for asked in operation.get("questions", ()):
-            asked.pop("clarified", None)
+            for said in _SAID:
+                asked.pop(said, None)
     return json.dumps(root, sort_keys=True, default=str)

@@ -199,12 +199,17 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """Counts by period, first to last without gaps; `undated` rows name no date."""
+    """Counts by period, first to last without gaps.
+
+    `undated` rows name no such period: no date, or no month. `earlier` rows name only years that would make the axis
+    too long.
+    """
 
     column: str
     period: Period
     bars: tuple[Bar, ...]
     undated: int
+    earlier: int = 0
 
 
 @dataclass(frozen=True, slots=True)

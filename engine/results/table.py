@@ -97,7 +97,9 @@ class ResultView:
         if here != book.row_ids:
             identities = self._all_identities()
             numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in book.row_digests}
-        reviews = {n: book.review(self.rows[n].identity(self.columns), self.rows[n].values) for n in sorted(numbers)}
+        found = {number: self.rows[number].identity(self.columns) for number in sorted(numbers)}
+        edited = frozenset(found.values())
+        reviews = {n: book.review(identity, self.rows[n].values, edited) for n, identity in found.items()}
         kept = {number: review for number, review in reviews.items() if review is not NO_REVIEW}
         placed = {self.rows[number].id for number in kept}
         self.unplaced = max(len(book.row_ids) - len(placed), 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,9 @@ from engine.values.cells import is_typed, main_part, normalised_text, parts, ret
 from storage.export.cells import JOINER, cell_text
 
 _LONGEST_DATE = 60
+_LONGEST_NUMBER = 300
+"""Characters; a whole number of more digits may be beyond what a double holds."""
+_NUMBER = re.compile(r"[+-]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[Ee][+-]?\d+)?", re.ASCII)
 
 
 def is_empty(value: Any) -> bool:
@@ -59,18 +64,28 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def number_of(value: Any) -> float | None:
-    """Read a number: one, a text that is nothing else, or a typed value that begins with one; else None."""
+    """Read a number: one, a text that is nothing else, or a typed value that begins with one; else None.
+
+    Thousands may be set apart by commas. What is not finite is none.
+    """
     if is_typed(value):
         main = main_part(value)
         return number_of(main) if isinstance(main, int | float) else None
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        return _read_number(value.strip())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _read_number(text: str) -> float | None:
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
-    if isinstance(value, int | float):
-        return float(value)
-    try:
-        return float(str(value).replace(",", "")) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    plain = text.replace(",", "")
+    if plain.lstrip("+-").isdigit():
+        return int(plain)
+    number = float(plain)
+    return number if math.isfinite(number) else None
 
 
 def date_of(value: Any) -> tuple[int, int, int] | None:
@@ -101,7 +116,8 @@ def sort_key(value: Any) -> tuple[int, Any]:
 def typed(text: str, original: Any) -> Any:
     """Read what a person typed in place of `original`, as a value of its kind; empty text is null.
 
-    A list may be typed as JSON or with `; ` between items. Raises UsageError for what is no value of the kind.
+    A list may be typed as JSON or with `; ` between items; objects and lists in it are JSON. Raises UsageError for
+    what is no value of the kind.
     """
     text = text.strip()
     if not text:
@@ -113,25 +129,76 @@ def typed(text: str, original: Any) -> Any:
     if isinstance(original, int | float):
         number = number_of(text)
         if number is None:
-            raise UsageError(f"{text!r} is not a number", advice="Write a number, or nothing.")
-        return int(number) if number.is_integer() and "." not in text else number
+            raise UsageError(f"{text!r} is not a number", advice="Write it as 1234.5 or 1,234.5, or write nothing.")
+        return int(number) if "." not in text and number == int(number) else number
     if is_typed(original) and not text.startswith("{"):
         return retyped(text, original)
-    if isinstance(original, list | dict):
-        return _typed_json(text, original)
-    return text
+    if isinstance(original, list):
+        return _typed_list(text, original)
+    return _typed_object(text) if isinstance(original, dict) else text
 
 
-def _typed_json(text: str, original: list[Any] | dict[str, Any]) -> Any:
-    kind, name = (list, "list") if isinstance(original, list) else (dict, "object")
+def _typed_list(text: str, original: list[Any]) -> list[Any]:
+    """Read the items of a list; those of several kinds, objects and lists are JSON."""
+    kinds = {_kind(item) for item in original if item is not None}
+    is_json = text.startswith("[") or (kinds == {dict} and text.startswith("{"))
+    is_plain = all(map(is_typed, original)) or (len(kinds) < 2 and kinds.isdisjoint((dict, list)))
+    if is_json or not is_plain:
+        return _json_items(text, kinds)
+    like = next((item for item in original if item is not None), "")
+    kept = {shown(item): item for item in original if is_typed(item)}
+    parts = (part.strip() for part in text.split(JOINER.strip()))
+    return [kept.get(part) or typed(part, like) for part in parts if part]
+
+
+def _kind(value: Any) -> type:
+    """Return the type of a JSON value, the same for all numbers."""
+    return float if type(value) is int else type(value)
+
+
+def _json_items(text: str, kinds: set[type]) -> list[Any]:
+    """Read a JSON list, or its items with `;` between them; `kinds` are those of its items, empty for any."""
     try:
-        value = json.loads(text)
-    except ValueError as error:
-        if isinstance(original, list) and not text.startswith("["):
-            return [part.strip() for part in text.split(";") if part.strip()]
-        raise UsageError(f"this is not a {name}: {error}", advice="Write it as JSON.") from error
-    if not isinstance(value, kind):
-        if isinstance(original, list):
-            return [part.strip() for part in text.split(";") if part.strip()]
-        raise UsageError(f"this is not a {name}", advice="Write it as JSON.")
+        items = list(_json_values(text))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is not a list: {error}", advice=_ITEMS_ADVICE) from error
+    whole = items[0]
+    if len(items) == 1 and isinstance(whole, list) and (list not in kinds or all(isinstance(i, list) for i in whole)):
+        items = whole
+    if kinds and not {_kind(item) for item in items if item is not None} <= kinds:
+        raise UsageError("the items of the list are of another kind", advice=_ITEMS_ADVICE)
+    return items
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """Yield JSON values that have `;` between them; raises ValueError for other text."""
+    at = 0
+    while at < len(text):
+        value, end = _JSON.raw_decode(text, at)
+        between = _BETWEEN.match(text, end)
+        if between is None:
+            raise ValueError(f"a ; belongs at character {end + 1}")
+        yield value
+        at = between.end()
+
+
+def _typed_object(text: str) -> dict[str, Any]:
+    try:
+        value = _JSON.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is not an object: {error}", advice="Write it as JSON.") from error
+    if not isinstance(value, dict):
+        raise UsageError("this is not an object", advice="Write it as JSON.")
     return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large, or is no number")
+    return number
+
+
+_JSON = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_BETWEEN = re.compile(r"\s*(?:;\s*|$)")
+_ITEMS_ADVICE = "Write its items as JSON, as they stood there, with ; between them."

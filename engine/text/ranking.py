@@ -9,7 +9,7 @@ import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from models.matrices import new_matrix
 
 Method = Literal["fts", "embedding", "hybrid"]
-METHODS: tuple[str, ...] = get_args(Method)
 
 Embed = Callable[[Sequence[str]], Awaitable[NDArray[np.float32]]]
 """Texts to unit vectors, shape (len(texts), dimensions): `Tools.embed`."""
@@ -38,7 +37,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 async def rank(method: str, query: str, texts: Sequence[str], embed: Embed) -> list[float]:
-    """Score texts by one of METHODS: the higher the better, same order as `texts`."""
+    """Score texts by a Method: the higher the better, same order as `texts`."""
     by_text = rank_by_text(query, texts) if method != "embedding" else []
     by_embedding = await rank_by_embedding(query, texts, embed) if method != "fts" else []
     return fused(by_text, by_embedding) if method == "hybrid" else by_text or by_embedding

@@ -56,11 +56,6 @@ def sentences(lines: Sequence[str]) -> list[Sentence]:
     return [sentence for run in blocks(lines) for sentence in _of_block(lines, run)]
 
 
-def alternatives(lines: Sequence[str]) -> list[str]:
-    """List the different sentences of the lines, in order of first appearance."""
-    return list(dict.fromkeys(sentence.text for sentence in sentences(lines)))
-
-
 def _of_block(lines: Sequence[str], run: range) -> Iterator[Sentence]:
     parts = [collapse(lines[i]) for i in run]
     text = " ".join(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.text.normalise import plain, words
-from engine.values.base import NO_CONTEXT, ORIGINAL, DocumentContext, Normalised, ValueType
+from engine.values.base import ORIGINAL, Normalised, ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Address(ValueType):
             "additionalProperties": False,
         }
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Keep the parts that stand in the address as it was copied; leave out the others and say so."""
         if not isinstance(written, Mapping):
             return Normalised(None, str(written).strip() or None, "it has no parts")

@@ -13,7 +13,7 @@ from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.text.dates import date_mentions
 from engine.text.normalise import fold, plain
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 from engine.values.figures import FIGURES, SCALES, WORD_NUMBER, Figure, plain_number, read_figure, read_words
 
 LONGEST = 300
@@ -85,7 +85,7 @@ class Amount(ValueType):
         """Return the JSON Schema of what the model writes: the amount as it stands."""
         return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read the one sum that the text names: figures before words, which must agree with them."""
         original = str(written).strip()
         text = plain(original)
@@ -99,7 +99,7 @@ class Amount(ValueType):
         if first.figure.number is None or first.sign_problem:
             return Normalised(None, original, first.figure.problem or first.sign_problem)
         unit = _UNIT.search(text, max(each.end for each in sums))
-        code, problem = self._currency(text, sums, unit[0] if unit else "", document_context)
+        code, problem = self._currency(text, sums, unit[0] if unit else "")
         number = -first.figure.number if any(each.is_negative for each in sums) else first.figure.number
         value = {"value": plain_number(number), "currency": code, "unit": unit[0].strip() if unit else None}
         return Normalised(value, original, problem or _accounting(text))
@@ -108,11 +108,9 @@ class Amount(ValueType):
         """List the sums of a text that have a currency; one that is written in words and figures stands twice."""
         return [(each.begin, each.end) for each in _sums(text, self.decimal) if each.meant]
 
-    def _currency(
-        self, text: str, sums: Sequence[_Sum], unit: str, context: DocumentContext
-    ) -> tuple[str | None, str | None]:
+    def _currency(self, text: str, sums: Sequence[_Sum], unit: str) -> tuple[str | None, str | None]:
         """Return the currency that all mentions of the sum allow, and what is unclear about it."""
-        declared = self.currency or context.currency
+        declared = self.currency
         signed = [each for each in sums if each.meant]
         if not signed:
             bare = not re.search(r"[^\W\d_]", _without(text, [*((e.begin, e.end) for e in sums)]).replace(unit, ""))

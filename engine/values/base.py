@@ -21,21 +21,6 @@ MARKS = (ORIGINAL, PROBLEM)
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentContext:
-    """What is known of the document that a value was written about.
-
-    `date_order` ("DMY", "MDY", "YMD") and `currency` (ISO 4217) are what the user declared for it, for types that
-    declare none of their own; empty where nothing is declared. Nothing in here is inferred.
-    """
-
-    date_order: str = ""
-    currency: str = ""
-
-
-NO_CONTEXT = DocumentContext()
-
-
-@dataclass(frozen=True, slots=True)
 class Normalised:
     """What code made of a written value.
 
@@ -86,12 +71,12 @@ class ValueType(ABC):
         """Return the JSON Schema of what the model writes. It has no null: that is for the schema around it."""
 
     @abstractmethod
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read what a model wrote by `model_schema`. Raises nothing for what cannot be read: `problem` says it."""
 
-    def cell(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Any:
+    def cell(self, written: Any) -> Any:
         """Return the value of a row's field: the parts, `original` and `problem`, always all of them, in this order."""
-        normalised = self.read(written, document_context)
+        normalised = self.read(written)
         if not self.part_names:
             return normalised.value
         parts = normalised.value if isinstance(normalised.value, Mapping) else {}

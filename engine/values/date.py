@@ -11,7 +11,7 @@ from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.text.dates import DateMention, Order, date_mentions, spans_between
 from engine.text.normalise import fold, plain
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 
 LONGEST = 300
 """Characters of a date as a model may copy it."""
@@ -65,10 +65,10 @@ class Date(ValueType):
         """Return the JSON Schema of what the model writes: the date as it stands."""
         return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read the one day that the text names; several different ones are a problem."""
         original = str(written).strip()
-        mentions = date_mentions(original, self.order or document_context.date_order)
+        mentions = date_mentions(original, self.order)
         whole = [mention for mention in mentions if mention.is_whole]
         candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(mentions) else mentions
         if not candidates:
@@ -111,11 +111,11 @@ class DateRange(ValueType):
         """Return the JSON Schema of what the model writes: the whole range as it stands."""
         return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""
         original = str(written).strip()
         spelled = _spelled_out(original)
-        mentions = date_mentions(spelled, self.order or document_context.date_order)
+        mentions = date_mentions(spelled, self.order)
         if not mentions:
             return Normalised(None, original, "no date is written in it")
         if len(mentions) > 2:

@@ -17,7 +17,7 @@ from engine.language.schema_types import quotes_in
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.plan.borders import Borders
 from engine.plan.node import Node
-from engine.values.base import NO_CONTEXT, ORIGINAL, PROBLEM, DocumentContext, Normalised, ValueType
+from engine.values.base import ORIGINAL, PROBLEM, Normalised, ValueType
 from engine.values.registry import names
 
 _ORIGINAL_FIELD = Field(ORIGINAL, Scalar("string"))
@@ -65,7 +65,7 @@ class Declared(ValueType):
         """Return the JSON Schema of what the model writes."""
         return written_schema(self.record)
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read each field by its own type; what one cannot read is a problem of the whole."""
         if not isinstance(written, Mapping):
             return Normalised(None, str(written).strip() or None, "it has no fields")

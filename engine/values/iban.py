@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 
 LENGTHS = {
     **dict.fromkeys(("NO",), 15),
@@ -50,7 +50,7 @@ class Iban(ValueType):
         """Return the JSON Schema of what the model writes: the number as it stands."""
         return {"type": "string", "minLength": 1, "maxLength": 60}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Check form, length for the country, and check digits (remainder 1 by 97)."""
         original = str(written).strip()
         compact = re.sub(r"[\s.\-–]", "", _LABEL.sub("", original)).upper()

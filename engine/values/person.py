@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.text.person_names import looks_like_name, parse_name, split_name
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 
 LONGEST = 200
 """Characters of a name as a model may copy it."""
@@ -23,7 +23,7 @@ class Person(ValueType):
         """Return the JSON Schema of what the model writes: the name as it stands, with rank and badge."""
         return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Tell the parts apart by the rules by which records write names; two people are a problem, not a person."""
         original = str(written).strip()
         words = split_name(original)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.text.numbers import parse_number
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 
 LONGEST_NUMBER = 40
 """Characters of a number as a model may copy it."""
@@ -27,7 +27,7 @@ class Boolean(ValueType):
         """Return the JSON Schema of what the model writes."""
         return {"type": "boolean"}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Take it as it is."""
         if isinstance(written, bool):
             return Normalised(written)
@@ -44,7 +44,7 @@ class PlainNumber(ValueType):
         """Return the JSON Schema of what the model writes: the number as it stands."""
         return {"type": "string", "minLength": 1, "maxLength": LONGEST_NUMBER}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Read digits, or a word up to twenty."""
         original = " ".join(str(written).split())
         number = parse_number(original)
@@ -68,7 +68,7 @@ class PlainText(ValueType):
         """Return the JSON Schema of what the model writes."""
         return {"type": "string"}
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Take it without the space around it."""
         text = str(written).strip()
         return Normalised(text, text) if text else Normalised(None, None, "nothing is written")

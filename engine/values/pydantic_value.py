@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from engine.language.schema import Record, Schema
-from engine.values.base import NO_CONTEXT, ORIGINAL, DocumentContext, Normalised, ValueType
+from engine.values.base import ORIGINAL, Normalised, ValueType
 from engine.values.declared import TOKENS_OF_FIELD, refuse_fields, refuse_name, written_schema
 from engine.values.registry import add, registered
 
@@ -57,7 +57,7 @@ class PydanticValue(ValueType):
         """Return the JSON Schema of what the model writes."""
         return written_schema(self.record)
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Validate by the class; what it refuses is a problem, and the value is not known."""
         if not isinstance(written, Mapping):
             return Normalised(None, str(written).strip() or None, "it has no fields")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.values.base import NO_CONTEXT, DocumentContext, Normalised, ValueType
+from engine.values.base import Normalised, ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Table(ValueType):
             "additionalProperties": False,
         }
 
-    def read(self, written: Any, document_context: DocumentContext = NO_CONTEXT) -> Normalised:
+    def read(self, written: Any) -> Normalised:
         """Take the cells without the space around them; a row that does not fit the headers is a problem, and kept."""
         if not isinstance(written, Mapping):
             return Normalised(None, str(written), "it has no headers and rows")

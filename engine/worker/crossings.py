@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from engine.disk import sha256_of
 from engine.errors import OutsideBorders
 from engine.language.problems import Problem
 from engine.loader import Loaded
@@ -131,7 +131,7 @@ def refuse_foreign(files: Iterable[Path], case: Path) -> None:
 def was_written(case: Case, file: Path) -> bool:
     """Say whether a file is as Redwell wrote it for this case, or was being written when Redwell was killed."""
     digest = case.cache.get(_KIND, _key(case, file))
-    return digest is not None and digest in ("", _digest(file))
+    return digest is not None and digest in ("", sha256_of(file))
 
 
 @contextlib.contextmanager
@@ -153,7 +153,7 @@ def recorded(case: Case, files: Iterable[Path], *, overwrite: bool) -> Iterator[
     except BaseException:
         _note(case, {file: digest or _NEVER for file, digest in before.items()})
         raise
-    _note(case, {file: _digest(file) for file in listed})
+    _note(case, {file: sha256_of(file) for file in listed})
 
 
 def _note(case: Case, digests: Mapping[Path, str]) -> None:
@@ -194,8 +194,3 @@ def _key(case: Case, file: Path) -> str:
         return Path(os.path.relpath(real, folder)).as_posix()
     except ValueError:  # another drive
         return Path(real).as_posix()
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()

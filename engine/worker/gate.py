@@ -15,11 +15,6 @@ class Gate:
         self._opened = asyncio.Event()
         self._opened.set()
 
-    @property
-    def is_open(self) -> bool:
-        """Say whether calls may begin."""
-        return self._opened.is_set()
-
     def open(self) -> None:
         """Let the calls that wait begin."""
         self._opened.set()

@@ -29,7 +29,7 @@ _GET_FLAGS, _UP = 0x8913, 1
 UNSHARE = ("unshare", "--map-root-user", "--net")
 
 
-def check_isolated(*, timeout_seconds: float = TIMEOUT_SECONDS) -> IsolatedCheck:
+def check_isolated() -> IsolatedCheck:
     """Read a picture and ask a model in a process that has no network; takes some seconds."""
     tool = shutil.which(UNSHARE[0])
     if tool is None:
@@ -39,9 +39,9 @@ def check_isolated(*, timeout_seconds: float = TIMEOUT_SECONDS) -> IsolatedCheck
         if trial.returncode:
             said = (trial.stderr.strip().splitlines() or ["no reason given"])[-1]
             return IsolatedCheck(False, f"this system does not let us make a network namespace: {said}")
-        answer = _run([tool, *UNSHARE[1:], sys.executable, "-m", "engine.worker.isolated_check"], timeout_seconds)
+        answer = _run([tool, *UNSHARE[1:], sys.executable, "-m", "engine.worker.isolated_check"], TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
-        return IsolatedCheck(False, f"the test took longer than {timeout_seconds:.0f} s and was stopped")
+        return IsolatedCheck(False, f"the test took longer than {TIMEOUT_SECONDS:.0f} s and was stopped")
     try:
         checks = json.loads((answer.stdout.strip().splitlines() or [""])[-1])
     except ValueError:

@@ -139,11 +139,4 @@ def _nodes(plan: Plan) -> Iterator[Node]:
 
 
 def _warning(loaded: Loaded, message: str, position: Position | None, advice: str = "") -> Problem:
-    return Problem(
-        message,
-        advice,
-        file=loaded.positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
-        severity="warning",
-    )
+    return Problem(message, advice, **loaded.positions.place(position), severity="warning")

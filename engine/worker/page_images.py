@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.disk import sha256_of
 from engine.documents.document import Box
 from engine.documents.options import ParseOptions
 from engine.documents.render import Child, render_page
@@ -55,7 +55,7 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
     `child` draws it if there is one, which may read the file of the page.
     """
     file, member = source_file(documents, image.document_id)
-    if not member and _sha256(file) != image.document_id:
+    if not member and sha256_of(file) != image.document_id:
         raise DocumentError(
             f"{file} has changed since it was read",
             reason="changed",
@@ -78,8 +78,3 @@ def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:
     raise DocumentError(
         f"the file is no longer at {tried}", reason="missing", advice="Put it back, or add it from where it is now."
     )
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

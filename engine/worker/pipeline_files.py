@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,25 +55,42 @@ def read_file(path: Path) -> SavedPipeline:
     return _saved(path, text)
 
 
-def write_file(path: Path, text: str, *, before: str, overwrite: bool) -> SavedPipeline:
+def write_file(path: Path, text: str, *, before: str, overwrite: bool = False, beside: bool = False) -> SavedPipeline:
     """Write a pipeline file, and its folder if that is not there.
 
-    `before` is the digest that the file had. Raises UsageError where it has another one, or where a new file is there
-    already, unless `overwrite`.
+    `before` is the digest that the file had. Where it holds another text, or where a new file is there already, this
+    raises UsageError, unless `overwrite`; with `beside` it writes one beside it instead, under a name that is free.
     """
     _need_name(path)
     if path.suffix not in SUFFIXES:
         path = path.with_name(f"{path.name}.yaml")
-    if path.exists() and not overwrite and (not before or read_file(path).digest != before):
+    is_others = not overwrite and _is_others(path, text, before)
+    if is_others and beside:
+        path = _free(path)
+    elif is_others:
         what = "was changed by another program" if before else "is there already"
         raise UsageError(f"{path} {what}", advice="Save it under another name.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as beside:
-            beside.write_bytes(text.encode("utf-8"))
+        with replacing(path) as part:
+            part.write_bytes(text.encode("utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", advice="Choose another place.") from error
     return _saved(path, text)
+
+
+def _is_others(path: Path, text: str, before: str) -> bool:
+    """Say whether a file is there that holds neither this text nor the one with the digest `before`."""
+    try:
+        return path.exists() and read_file(path).digest not in (before, _digest(text))
+    except UsageError:
+        return True
+
+
+def _free(path: Path) -> Path:
+    """Return a path beside this one that no file has."""
+    numbered = (path.with_stem(f"{path.stem} ({number})") for number in itertools.count(2))
+    return next(other for other in numbered if not other.exists())
 
 
 def _need_name(path: Path) -> None:
@@ -97,5 +115,8 @@ def rename_file(path: Path, name: str) -> SavedPipeline:
 
 
 def _saved(path: Path, text: str) -> SavedPipeline:
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    return SavedPipeline(str(path), path.stem, str(path.resolve().parent), text, digest)
+    return SavedPipeline(str(path), path.stem, str(path.resolve().parent), text, _digest(text))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

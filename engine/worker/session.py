@@ -26,6 +26,7 @@ from engine.worker.commands import (
     UnlockCommand,
 )
 from engine.worker.contract.events import CommandAccepted, CommandFailed, CommandFinished, WorkerReady
+from engine.worker.contract.lines import LONGEST_LINE
 from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate
@@ -35,9 +36,6 @@ from storage import passphrases
 if TYPE_CHECKING:
     from engine.worker.jobs import NewModels
     from engine.worker.work import Work
-
-LONGEST_LINE = 1 << 20
-"""Characters of one command; a longer line is answered by an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,12 +124,5 @@ def _path(dataset: Dataset) -> tuple[str | int, ...]:
 def _problem(
     loaded: Loaded | Read, message: str, advice: str, path: tuple[str | int, ...], *, severity: Severity = "error"
 ) -> Problem:
-    position = loaded.positions.nearest(path)
-    return Problem(
-        message,
-        advice,
-        file=loaded.positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
-        severity=severity,
-    )
+    place = loaded.positions.place(loaded.positions.nearest(path))
+    return Problem(message, advice, **place, severity=severity)

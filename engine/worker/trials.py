@@ -7,14 +7,15 @@ are looked up and kept in the person's case: what a trial asked is not asked aga
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from engine.ask.pipeline import table_of
+from engine.documents.document import Document, Line
 from engine.errors import PipelineError, UsageError
-from engine.executor.asking import CachedAsk, RepliesOnly, ReplyStore
+from engine.executor.asking import CachedAsk, ReplyStore
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
@@ -24,12 +25,12 @@ from engine.loader import Loaded, parse_pipeline
 from engine.plan.plan import Dataset, Output, Plan, Step
 from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
+from engine.text.ranking import rank_by_text
 from engine.worker.allowed import note_allowed
 from engine.worker.contract.events import Tried, TriedLine
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
-from engine.worker.trial_parts import best_parts
 from models.protocol import ModelBackend, Reply, Request
 from storage.case import Case
 from storage.codec import dump_json
@@ -80,7 +81,7 @@ async def try_pipeline(
             open_embedder=models.open_embedder,
             emit=emit,
             options=RunOptions(settings, first=first, rewrite=False),
-            new_ask=lambda store, run_id, tell: _RecordingAsk(RepliesOnly(case.replies), run_id, tell, asked),
+            new_ask=lambda store, run_id, tell: _RecordingAsk(case.replies, tell, asked),
         )
         items = tried_items(trial, result.run_id, loaded.plan, asked)
     path = scratch / "items.jsonl"
@@ -115,8 +116,8 @@ def read_item(path: Path, number: int) -> dict[str, Any]:
 class _RecordingAsk(CachedAsk):
     """The model client of a trial, which records every request and reply."""
 
-    def __init__(self, store: ReplyStore, run_id: str, emit: Emit, asked: list[AskedOf]) -> None:
-        super().__init__(store, run_id, emit)
+    def __init__(self, store: ReplyStore, emit: Emit, asked: list[AskedOf]) -> None:
+        super().__init__(store, None, emit)
         self._asked = asked
 
     async def ask(self, backend: ModelBackend, request: Request) -> Reply:
@@ -194,3 +195,49 @@ def up_to(plan: Plan, operator: str) -> Plan:
     raise PipelineError(
         f"no step runs {operator!r}", advice="Put it into a step, or choose another operator.", operator=operator
     )
+
+
+# Of a long document a preview reads parts: its beginning, and what fits the question best.
+
+PIECE_CHARACTERS = 1_500
+"""What is read or left out together: lines of one page up to so many characters."""
+
+
+def best_parts(document: Document, question: str, characters: int) -> tuple[Document, float]:
+    """Return the document with at most so many characters left, and the share (0 to 1) of its text that they are.
+
+    The first piece stays, then those whose words fit the question best (BM25), in their order; without a question the
+    first ones. Lines that are left out keep their number and have no text, so that every place stays what it was; of a
+    line that is longer by itself the beginning stays.
+    """
+    pieces = list(_pieces(document.lines))
+    sizes = [sum(len(line.text) + 1 for line in piece) for piece in pieces]
+    total = sum(sizes)
+    if total <= characters:
+        return document, 1.0
+    fits = rank_by_text(question, ["\n".join(line.text for line in piece) for piece in pieces])
+    kept, room = set[int](), characters
+    for number in sorted(range(len(pieces)), key=lambda number: (number > 0, -fits[number], number)):
+        if sizes[number] <= room or number == 0:
+            kept.add(number)
+            room -= sizes[number]
+    left_out = {line.number for number, piece in enumerate(pieces) if number not in kept for line in piece}
+    lines = tuple(
+        replace(line, text="" if line.number in left_out else line.text[: characters - 1]) for line in document.lines
+    )
+    gone = [line for line in document.lines if line.number in left_out]
+    tables = tuple(table for table in document.tables if not any(table.holds(line) for line in gone))
+    return replace(document, lines=lines, tables=tables), sum(len(line.text) + 1 for line in lines if line.text) / total
+
+
+def _pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    piece: list[Line] = []
+    size = 0
+    for line in lines:
+        if piece and (line.page != piece[0].page or size + len(line.text) >= PIECE_CHARACTERS):
+            yield piece
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line.text) + 1
+    if piece:
+        yield piece

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from models.errors import ModelError
 from models.isolation.line import Ticket
@@ -18,9 +17,6 @@ from models.isolation.wire import request_to
 from models.notices import Notices, Tell
 from models.protocol import ModelSpec, Reply, Request
 from models.replies import hand_over
-
-if TYPE_CHECKING:
-    from models.jobs import Counters
 
 KEPT_COUNTS = 50_000
 """Token counts that are kept, of about 150 bytes each: the same texts are measured again and again."""
@@ -58,13 +54,6 @@ class IsolatedBackend:
     def pid(self) -> int | None:
         """Return the id of the model's process; None while there is none."""
         return self._supervisor.pid
-
-    @property
-    def counters(self) -> Counters:
-        """Return the token counts since loading, as of the last reply; of a process that died, those it told."""
-        from models.jobs import Counters  # noqa: PLC0415 - numpy
-
-        return Counters(**self._supervisor.counters)
 
     def watch(self, tell: Tell) -> None:
         """Call `tell` with each notice, the ones that nobody has heard yet first (GivesNotice)."""

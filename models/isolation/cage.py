@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,9 +32,9 @@ _SECRET = ("PASSPHRASE", "PASSWORD", "SECRET", "TOKEN", "_KEY", "CREDENTIAL")
 _NOT_SECRET = frozenset({"REDWELL_CONTEXT_TOKENS"})
 
 
-def model_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+def model_environment() -> dict[str, str]:
     """Return what a process with a model gets of our variables: what a runtime reads, no key and no passphrase."""
-    kept = {name: value for name, value in variables.items() if _is_kept(name.upper())}
+    kept = {name: value for name, value in os.environ.items() if _is_kept(name.upper())}
     return {**kept, "OPENBLAS_NUM_THREADS": "1"}  # numpy's own threads would be there before the cage
 
 

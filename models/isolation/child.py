@@ -156,7 +156,7 @@ class _Child:
             self._send({"error": number, "value": error_to(error)})
             return
         try:
-            self._send({"reply": number, "value": reply_to(task.result()), "counters": _counters(self._backend)})
+            self._send({"reply": number, "value": reply_to(task.result())})
         except (ValueError, RecursionError) as unwritable:
             message = f"the reply cannot be written as JSON: {unwritable}"
             self._send({"error": number, "value": error_to(ModelError(message, advice="Ask for a flatter value."))})
@@ -169,11 +169,6 @@ class _Child:
                     line = line[self._output.write(line) :]
         except BrokenPipeError:
             os._exit(0)
-
-
-def _counters(backend: ModelBackend) -> Frame | None:
-    counters = getattr(backend, "counters", None)
-    return asdict(counters) if counters is not None else None
 
 
 def _as_model_error(error: Exception, spec: ModelSpec) -> ModelError:

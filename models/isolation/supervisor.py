@@ -152,7 +152,6 @@ class Supervisor:
     def __init__(self, spec: ModelSpec, tell: Callable[[Notice], None], command: Sequence[str] | None = None) -> None:
         """`tell` is called by the thread; `command` starts another child than models.isolation.child."""
         self.opened: Future[Opened] = Future()
-        self.counters: Frame = {}
         self._spec = spec
         self._tell = tell
         self._command = command
@@ -168,7 +167,6 @@ class Supervisor:
         self._deaths = self._load_crashes = 0
         self._restart_at = 0.0
         self._tokens_per_character = TOKENS_PER_CHARACTER
-        self._past_counters: Frame = {}
         self._over: Callable[[], ModelError] | None = None
         self._posting = threading.Lock()
         self._has_ended = False
@@ -279,7 +277,7 @@ class Supervisor:
     def _take_frame(self, process: ModelProcess, frame: Frame) -> None:
         match frame:
             case {"reply": number, "value": body}:
-                self._deliver(number, body, frame.get("counters") or {})
+                self._deliver(number, body)
             case {"error": number, "value": body}:
                 self._fail(process, number, error_from(body))
             case {"uncounted": number, "value": body}:
@@ -334,11 +332,9 @@ class Supervisor:
             ticket.sent = time.perf_counter()
             self._process.send({"ask": ticket.number, "request": request_to(ticket.request)})
 
-    def _deliver(self, number: int, body: Frame, counters: Frame) -> None:
+    def _deliver(self, number: int, body: Frame) -> None:
         reply = reply_from(body)
         self._deaths = 0
-        if counters:
-            self.counters = {name: self._past_counters.get(name, 0) + value for name, value in counters.items()}
         if (ticket := self._line.remove(number)) is not None:
             # English prose has a quarter; the longest texts are what matters, so short prompts do not count.
             characters = max(characters_of(ticket.request), 2000)
@@ -373,7 +369,6 @@ class Supervisor:
         """Decide what becomes of the requests, and with which settings the next child starts."""
         was_ready = self._ready is not None
         self._process, self._ready = None, None
-        self._past_counters = dict(self.counters)
         self._deaths += 1
         innocent = ending.is_from_outside or ending.is_for_memory
         self._accuse(ending, blamed=was_ready and (not innocent or self._deaths > PATIENCE))

@@ -26,6 +26,7 @@ MOST_BYTES = 32 * 1024 * 1024
 """A longer body is refused: 2,048 tokens with 20 alternatives each take 4 MB."""
 
 CONNECT_SECONDS = 5.0
+CONNECTIONS = 64
 
 
 class ServerGone(ModelCrashed):
@@ -44,9 +45,7 @@ class Answer:
 class Http:
     """One server's connections. Close it, or its thread stays."""
 
-    def __init__(
-        self, address: ServerAddress, targets: tuple[str, ...], *, key: str = "", connections: int = 64
-    ) -> None:
+    def __init__(self, address: ServerAddress, targets: tuple[str, ...], *, key: str = "") -> None:
         need_network(
             f"the server {address} cannot be asked",
             f"Name it with --model, or allow it with --allow-host {address.place}; in the window, give it a name "
@@ -66,7 +65,7 @@ class Http:
             trust_env=False,
             follow_redirects=False,
             verify=address.scheme == "https",
-            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
             # How long a reply takes is bounded where it is asked for.
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         )

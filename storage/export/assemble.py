@@ -21,7 +21,6 @@ def result_table(
     run_id: str,
     *,
     columns: Sequence[str] | None = None,
-    notes: Sequence[str] = (),
     reviews: ReviewOptions = ReviewOptions(),  # noqa: B008 - frozen
     only: Collection[str] | None = None,
     told: Told = lambda done, total: None,
@@ -43,7 +42,7 @@ def result_table(
     for done, row_id in enumerate(wanted):
         told(done, len(wanted))
         rows.append(_result_row(case, run_id, row_id, chosen, files))
-    table = ResultTable(chosen, tuple(rows), case.ledger.sums(run_id), tuple(notes), about=_about(case, run_id))
+    table = ResultTable(chosen, tuple(rows), case.ledger.sums(run_id), about=_about(case, run_id))
     return table if reviews == ReviewOptions() else with_reviews(table, reviews_of(case, run_id), reviews)
 
 

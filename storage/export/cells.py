@@ -1,15 +1,15 @@
 r"""Cells as text: JSON values written plainly, characters no file format holds, and formulas made harmless.
 
-Two reversible schemes, applied in this order on the way out and undone in the other order on the way in:
+Two schemes, applied in this order. Both can be undone, in the other order (`tests/fixtures/written_csv.py`):
 
 1. **Characters.** A control character other than tab, line feed and carriage return, a lone surrogate, U+FFFE and
    U+FFFF become `_xHHHH_` (four hexadecimal digits), as in Office Open XML. Text that looks like such a code already
    gets `_x005F_` in place of its first underscore.
 2. **Formulas.** A spreadsheet may run text that begins with `= + - @`, their full-width, small and mathematical forms,
    a tab or a line break, also behind blanks and invisible characters. Such text gets an apostrophe in front. So that
-   this can be undone, text that has apostrophes before such a beginning gets one more. With `inside`, the same is done
-   behind every `;`, tab and line break within the text: a spreadsheet set to another separator than the file's
-   would begin a cell there.
+   this can be undone, text that has apostrophes before such a beginning gets one more. The same is done behind every
+   `;`, tab and line break within the text: a spreadsheet set to another separator than the file's would begin a cell
+   there.
 
 Numbers are never text: the number -5 stays `-5`, the text "-5" becomes `'-5`.
 """
@@ -34,11 +34,9 @@ _BLANKS = (
 )
 _AT_START = re.compile(f"'*(?:[{_BLANKS}\t\r\n]*[{_SIGNS}]|[{_BLANKS}]*[\t\r\n])")
 _INSIDE = re.compile(f"(?<=[;\t\r\n])('*[{_BLANKS}]*[{_SIGNS}])")
-_INSIDE_GUARDED = re.compile(f"(?<=[;\t\r\n])'('*[{_BLANKS}]*[{_SIGNS}])")
 _BAD = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]"
 # A code is also in the making where a character follows whose own code begins with an underscore.
 _UNHOLDABLE = re.compile(f"{_BAD}|_(?=x[0-9A-Fa-f]{{4}}(?:_|{_BAD}))")
-_CODE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def cell_text(value: Any, lists: Lists = "json") -> str:
@@ -88,34 +86,11 @@ def is_number(value: Any) -> bool:
 
 
 def escape_characters(text: str) -> str:
-    """Replace characters that XML and CSV readers refuse by `_xHHHH_`; undone by `unescape_characters`."""
+    """Replace characters that XML and CSV readers refuse by `_xHHHH_` (scheme 1 above)."""
     return _UNHOLDABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 
-def unescape_characters(text: str) -> str:
-    """Undo `escape_characters`."""
-    return _CODE.sub(lambda match: chr(int(match[1], 16)), text)
-
-
-def disarm(text: str, *, inside: bool = True) -> str:
-    """Keep a spreadsheet from running text as a formula (scheme 2 above); undone by `rearm`."""
-    if inside:
-        text = _INSIDE.sub(r"'\1", text)
+def safe_text(text: str) -> str:
+    """Apply both schemes to a text, so that a spreadsheet does not run it as a formula."""
+    text = _INSIDE.sub(r"'\1", escape_characters(text))
     return f"'{text}" if _AT_START.match(text) else text
-
-
-def rearm(text: str, *, inside: bool = True) -> str:
-    """Undo `disarm`, given the same `inside`."""
-    if text.startswith("'") and _AT_START.match(text, 1):
-        text = text[1:]
-    return _INSIDE_GUARDED.sub(r"\1", text) if inside else text
-
-
-def safe_text(text: str, *, inside: bool = True) -> str:
-    """Apply both schemes to a text."""
-    return disarm(escape_characters(text), inside=inside)
-
-
-def original_text(cell: str, *, inside: bool = True) -> str:
-    """Undo both schemes: give back the text of a cell that `safe_text` wrote."""
-    return unescape_characters(rearm(cell, inside=inside))

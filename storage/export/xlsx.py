@@ -54,7 +54,7 @@ def write_xlsx(
     target: str | os.PathLike[str],
     options: XlsxOptions = XlsxOptions(),  # noqa: B008
 ) -> tuple[str, ...]:
-    """Write the table to `target`, which appears whole or not at all; return the notes written to its last sheet.
+    """Write the table to `target`, which appears whole or not at all; return the notes written to its ledger.
 
     Notes are the table's own and one per cell whose text was too long. Raises ExportError (too many rows or
     columns for Excel) or DiskFull.
@@ -103,13 +103,15 @@ class _Book:
         self._notes: list[str] = list(table.notes)
 
     def write(self) -> tuple[str, ...]:
-        """Write all sheets; the full texts come after the sheets that refer to them."""
+        """Write all sheets; the full texts are written after what refers to them, also where their sheet is before."""
         self._write_results()
         if self._table.cited:
             self._write_evidence()
-        self._write_full_texts()
-        self._write_ledger()
+        full_texts = self._full_text_sheet()
+        ledger = self._sheet("Ledger", ["step", "in", "output", "rejected", "failed", "rows out", "adds up"])
         self._write_about()
+        self._write_full_texts(full_texts)
+        self._write_ledger(ledger)
         return tuple(self._notes)
 
     def _write_results(self) -> None:
@@ -147,10 +149,13 @@ class _Book:
                         *(c.page, lines_text(c), c.quote, c.method, c.score),
                     ]
 
-    def _write_full_texts(self) -> None:
-        if not self._long:
-            return
-        sheet = self._sheet(FULL_TEXT_SHEET, ["entry", "sheet", "cell", "part", "text"])
+    def _full_text_sheet(self) -> Any:
+        """Add the sheet of full texts; None where no text is too long."""
+        if self._long or any(_is_too_long(text) for said in self._table.about for text in said):
+            return self._sheet(FULL_TEXT_SHEET, ["entry", "sheet", "cell", "part", "text"])
+        return None
+
+    def _write_full_texts(self, sheet: Any) -> None:
         line = 0
         for entry, (place, text) in enumerate(self._long, 1):
             address = xlsxwriter.utility.xl_rowcol_to_cell(place.row, place.column)
@@ -164,8 +169,7 @@ class _Book:
                 f" its full text is on sheet {FULL_TEXT_SHEET}, entry {entry}, in {len(parts)} parts."
             )
 
-    def _write_ledger(self) -> None:
-        sheet = self._sheet("Ledger", ["step", "in", "output", "rejected", "failed", "rows out", "adds up"])
+    def _write_ledger(self, sheet: Any) -> None:
         line = 0
         for line, cells in enumerate(_ledger_rows(self._table), 1):
             for index, value in enumerate(cells):
@@ -212,7 +216,7 @@ class _Book:
         if not text:
             sheet.write_blank(row, column, None, style or self._text)
             return
-        if _units(_escaped(text)) > CELL_UNITS:
+        if _is_too_long(text):
             self._long.append((Place(sheet.get_name(), row, column), text))
             text = f"{_parts(text)[0]}… [cut here: full text on sheet {FULL_TEXT_SHEET}, entry {len(self._long)}]"
         text = _SURROGATE.sub(lambda match: escape_characters(match[0]), text)
@@ -265,6 +269,11 @@ def _moment(value: Any) -> date | datetime | None:
 
 def _escaped(text: str) -> str:
     return escape_characters(text).replace("\r", "_x000D_")
+
+
+def _is_too_long(text: str) -> bool:
+    """Say whether a text exceeds a cell."""
+    return _units(_escaped(text)) > CELL_UNITS
 
 
 def _units(text: str) -> int:

@@ -9,6 +9,7 @@ the files have been answered. All use the same cores, so what workers can reach 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -25,7 +26,8 @@ from processes import REDWELL, PeakMemory
 from side_by_side import Settings
 
 from engine.evaluation import Gold, predicted_pairs
-from engine.executor.events import ChainProgress, FilesFound, ModelCall, OperatorProgress, RowFailed, event_from_json
+from engine.executor.events import ChainProgress, FilesFound, ModelCall, OperatorProgress, RowFailed
+from engine.worker.contract.events import read_event
 from models.errors import ModelMissing
 from models.install import find_model
 from storage.case import Case
@@ -91,7 +93,7 @@ def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_kill
     with PeakMemory((child.pid,)).watching() as memory:
         assert child.stdout is not None
         for line in child.stdout:
-            event = event_from_json(line)
+            event = read_event(json.loads(line))
             if isinstance(event, ChainProgress):
                 began = began or time.monotonic()
             elif isinstance(event, FilesFound):

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from completeness_cases import Case, labels, moved_cases, natural_cases
 
 from engine.completeness.judge import judge_completeness
-from engine.completeness.retrieval import Retrieval
 from engine.documents.codec import document_from_json, document_to_json
 from engine.documents.document import Document
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.rows import Span
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FOLDERS = ("cuad/pdf", "nda/pdf", "police/agency_documents", "police/lawsuits", "police/sf_dpa_reports")
@@ -83,9 +83,10 @@ def judged(case: Case, label: str, *, part: str) -> Judged:
 
     All pages before are shown, too, so that only the end is in question: the items found may not be the list's first.
     """
-    retrieval = Retrieval(first_page=1, last_page=case.page)
-    report = judge_completeness(case.lines, retrieval, [[item] for item in case.items])
-    return Judged(case, label, report.context_completeness_strong, report.reasons, part)
+    last = max(line.number for line in case.lines if line.page <= case.page)
+    report = judge_completeness(case.lines, [Span(1, last)], [[item] for item in case.items])
+    reasons = tuple(finding.reason for finding in report.findings)
+    return Judged(case, label, report.context_completeness_strong, reasons, part)
 
 
 def figures(found: Sequence[Judged]) -> str:
@@ -119,7 +120,7 @@ def test_completeness(tmp_path: Path) -> None:
     print(f"all that end in a full stop: {figures(periods)}\nall: {figures(found)}")
     for one in found:
         if one.label != "unclear" and one.strong is not (one.label == "complete"):
-            print(f"  {one.case.name} is {one.label}: {one.strong}, {'; '.join(one.reasons)}")
+            print(f"  {one.case.name} is {one.label}: {one.strong}, {'; '.join(one.reasons) or 'no sign'}")
 
 
 def _last(case: Case) -> str:

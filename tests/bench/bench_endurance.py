@@ -113,7 +113,7 @@ def test_soak(backend: LlamaBackend) -> None:
     asyncio.run(come_to_rest(backend))
     table = backend._scheduler._table
     print(f"\nsoak of {MINUTES:g} minutes with {MODEL}: {dict(ends)}")
-    print(f"counters: {backend.counters}")
+    print(f"counters: {backend._scheduler.counters}")
     print(f"memory: {before / 1e6:.0f} MB before, {process.memory_info().rss / 1e6:.0f} MB after")
     assert not any(slot.busy for slot in table.slots)
     for slot in table.slots:

@@ -37,9 +37,9 @@ from engine.executor.events import (
     OperatorProgress,
     RowFailed,
     RunFinished,
-    event_from_json,
 )
 from engine.executor.run_state import RunState
+from engine.worker.contract.events import read_event
 from storage.case import Case
 
 MEMORY_SECONDS = 1.0
@@ -161,7 +161,7 @@ def _stamp_events(
     with child.stdout as lines:
         for line in lines:
             now = clock.now()
-            event = event_from_json(line)
+            event = read_event(json.loads(line))
             stamped.append((now, event))
             if isinstance(event, ChainProgress):
                 answering.set()

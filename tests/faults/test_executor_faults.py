@@ -22,8 +22,9 @@ import pytest
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl, write_texts
 
 from engine.errors import CaseError, EnvironmentMissing
-from engine.executor.events import ModelCall, RunFinished, event_from_json
+from engine.executor.events import ModelCall, RunFinished
 from engine.executor.translation import open_case
+from engine.worker.contract.events import read_event
 from storage.case import Case
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -149,7 +150,7 @@ def test_kill_9_at_ten_random_moments_changes_neither_table_nor_calls(undisturbe
         assert len(asked) == len(set(asked)), "one call for equal requests"
         assert not set(asked) & before, "a finished call was made again"
         assert before <= after <= before | set(asked), "a committed reply was lost"
-        told = [event for line in lines if isinstance(event := event_from_json(line), ModelCall)]
+        told = [event for line in lines if isinstance(event := read_event(json.loads(line)), ModelCall)]
         # What was told as answered is safe.
         assert sum(not call.from_cache for call in told) <= len(after - before)
         again |= {(key, len(lives.asked())) for key in set(asked) - after}

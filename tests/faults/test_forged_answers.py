@@ -45,7 +45,7 @@ def true_result(tmp_path: Path) -> dict[str, Any]:
     parsed = parse_file(path, OPTIONS, scratch=tmp_path)
     assert parsed.document is not None
     document = document_to_json(parsed.document)
-    return json.loads(json.dumps({"kind": "text", "document": document, "children": [], "failures": [], "skipped": 0}))
+    return json.loads(json.dumps({"kind": "text", "document": document, "children": [], "failures": []}))
 
 
 def parse(folder: Path, *, id: Any = None, share: Share = SHARE, **order: Any) -> ParsedFile:
@@ -167,7 +167,6 @@ def test_a_link_that_comes_after_the_look_is_not_followed(
         (("children"), [["b"]]),
         (("failures"), [{"name": "b", "reason": "x"}]),
         (("failures"), [{"name": "b", "reason": "X Y", "message": "", "advice": ""}]),
-        (("skipped"), -1),
     ],
 )
 def test_a_result_of_another_form_is_refused(tmp_path: Path, true_result: dict[str, Any], where: Any, to: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import email.message
+import json
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import pymupdf
 import pytest
 from scripted_run import write_texts
 
-from engine.executor.events import DocumentFailed, DocumentRead, RunFinished, event_from_json
+from engine.executor.events import DocumentFailed, DocumentRead, RunFinished
+from engine.worker.contract.events import read_event
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "fixtures" / "killable_run.py"
@@ -193,7 +195,7 @@ def run_main_job(folder: Path, *command: str) -> subprocess.CompletedProcess[str
 
 def check_result(done: subprocess.CompletedProcess[str], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
-    events = [event_from_json(line) for line in done.stdout.splitlines()]
+    events = [read_event(json.loads(line)) for line in done.stdout.splitlines()]
     assert [e for e in events if isinstance(e, DocumentFailed)] == []
     assert len([e for e in events if isinstance(e, DocumentRead)]) == 6
     assert isinstance(events[-1], RunFinished)

@@ -15,7 +15,7 @@ from random import Random
 
 import psutil
 
-from engine.documents.events import FileEvent, FileFailed, Finished, Found
+from engine.documents.events import FileEvent, FileFailed, Found
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import MEBIBYTE, ParseOptions
 from engine.executor.sources import _Ingestion
@@ -111,7 +111,7 @@ class DocumentTarget:
                 [folder], known=case.documents.has, options=self.limits, workers=self.workers
             ):
                 ingestion.take(event)
-                if not isinstance(event, Found | Finished):
+                if not isinstance(event, Found):
                     events.append(event)
         return events
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from desktop.client import TURN_SECONDS, WorkerClient
 from engine.worker.contract.case import SUMMARY, CaseSummary
 from engine.worker.contract.documents import TAGS
 from engine.worker.contract.events import CommandFailed, Event, Warned
+from engine.worker.contract.lines import LONGEST_LINE
 
 
 def test_answers_and_failures_come_to_who_asked(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
@@ -138,3 +140,31 @@ def test_a_command_given_before_the_next_worker_is_there_reaches_it(client: Work
     os.kill(client.process_id, signal.SIGKILL)
     failed = lambda: [event for event in told if isinstance(event, CommandFailed) and event.id in given]  # noqa: E731
     qtbot.waitUntil(lambda: bool(failed()), timeout=WAIT)
+
+
+def test_what_is_too_long_for_a_line_fails_and_is_not_waited_for(
+    qtbot: QtBot, client: WorkerClient, case: Path
+) -> None:
+    told: list[object] = []
+    events: list[Event] = []
+    client.told.connect(events.append)
+    ids = "x" * LONGEST_LINE
+    client.ask(TAGS, told.append, lambda *problem: told.append(problem), case=ids)
+    client.forget(client.ask(TAGS, told.append, lambda *problem: told.append("forgotten"), case=ids))
+    command = client.command("run", pipeline=ids)
+    assert not told  # who asks learns its id first
+    client.ask(TAGS, told.append, case=str(case))
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=WAIT)
+    assert told == [("That is too much at once.", "Choose fewer documents."), []]
+    [failed] = [event for event in events if isinstance(event, CommandFailed) and event.id == command]
+    assert (failed.command, failed.message) == ("run", "That is too much at once.")
+    assert client.waiting == 0
+
+
+def test_the_longest_line_is_answered(qtbot: QtBot, client: WorkerClient, case: Path) -> None:
+    answers: list[object] = []
+    line = {"command": "ask", "id": "q1", "query": TAGS.name, "case": ""}
+    room = LONGEST_LINE - len(json.dumps(line)) - 1
+    client.ask(TAGS, answers.append, lambda *problem: answers.append(problem[0]), case="/" * room)
+    qtbot.waitUntil(lambda: bool(answers), timeout=WAIT)
+    assert "That is too much" not in str(answers[0])

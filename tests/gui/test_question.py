@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,9 @@ from desktop.question.header import estimate_text
 from desktop.question.schema_table import SchemaTable
 from desktop.run_queue import STARRED
 from desktop.window import MainWindow
+from engine.disk import questions_folder
+from engine.worker.contract.events import CaseChanged
+from engine.worker.contract.queue import CLARIFY
 
 EMPTY = "Start empty\nOne question about each document, for you to write."
 SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.py"
@@ -495,3 +499,153 @@ def test_a_question_of_the_case_opens_in_the_box(qtbot: QtBot, place: QuestionPl
     qtbot.waitUntil(lambda: ask.proposal is not None, timeout=WAIT)
     assert not place.shows_steps
     assert (ask.text, names_of(ask)[-1]) == (text, "plate number")
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_preview_of_a_question_that_was_left_is_not_shown(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, is_begun: bool
+) -> None:
+    ask, job = ask_plates(qtbot, place), opened.workspace.job
+    ask.look.click()
+    if is_begun:
+        qtbot.waitUntil(lambda: job.is_going, timeout=WAIT)
+    assert ask.preview.is_going and job.is_going == is_begun
+    ask.others.click()
+    assert not ask.preview.is_going
+    qtbot.waitUntil(lambda: not job.is_going and not opened.workspace.client.waiting, timeout=WAIT)
+    ask_plates(qtbot, place)
+    qtbot.waitUntil(lambda: not job.is_going and not opened.workspace.client.waiting, timeout=WAIT)
+    assert not ask.preview.table.isVisible() and not ask.preview.model.rowCount()
+    assert ask.preview.status.text() == "Preview shows the table of three documents."
+    with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
+        ask.look.click()
+
+
+def test_a_question_that_changes_during_its_preview_is_to_be_previewed_again(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
+        ask.look.click()
+        qtbot.waitUntil(lambda: opened.workspace.job.is_going, timeout=WAIT)
+        ask.preview.outdate()
+    assert ask.preview.status.text() == "The question has changed. Preview it again."
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
+    with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
+        ask.look.click()
+    assert "Click a cell" in ask.preview.status.text()
+
+
+def test_a_preview_that_finds_another_job_going_says_so(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, records: Path, case: Path
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.look.click()
+    opened.workspace.job.start("ingest", folder=str(records), case=str(case))
+    qtbot.waitUntil(lambda: "busy with something else" in ask.preview.status.text(), timeout=WAIT)
+    assert not ask.preview.is_going
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
+
+
+def test_a_trial_of_a_pipeline_that_was_left_is_not_shown(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    empty = next(row for row in range(5) if place.begin.templates.item(row).text() == EMPTY)
+    begin(qtbot, place, empty)
+    settled(qtbot, place)
+    job, trial = opened.workspace.job, place.trial
+    trial.try_now()
+    assert job.is_going
+    place.new_question()
+    qtbot.waitUntil(lambda: not job.is_going and not opened.workspace.client.waiting, timeout=WAIT)
+    assert trial.items.topLevelItemCount() == 0
+    assert trial.status.text().startswith("See on a few documents")
+
+
+def test_a_question_that_is_not_kept_yet_stays_with_its_case(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path, read_case: Path
+) -> None:
+    other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
+    theirs = questions_folder(other) / "Mine.yaml"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs", encoding="utf-8")
+    place.document.begin("a: 1\n", "Mine")
+    place.document.type_text("a: 2\n")
+    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
+        opened.workspace.open_case(str(other))
+    mine = questions_folder(case) / "Mine.yaml"
+    qtbot.waitUntil(mine.exists, timeout=WAIT)
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    assert mine.read_text(encoding="utf-8") == "a: 2\n"
+    assert theirs.read_text(encoding="utf-8") == "theirs"
+    assert place.document.file.folder == theirs.parent
+
+
+def save_as(qtbot: QtBot, place: QuestionPlace, name: str, text: str) -> Path:
+    """Begin a pipeline, and keep it beside the case."""
+    place.document.begin(text, name)
+    place.document.save()
+    qtbot.waitUntil(lambda: bool(place.document.file.path), timeout=WAIT)
+    return Path(place.document.file.path)
+
+
+def test_what_others_wrote_into_the_file_meanwhile_is_not_lost(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    file = save_as(qtbot, place, "Mine", "a: 1\n")
+    place.document.type_text("a: 2\n")
+    file.write_text("a: 1  # clarified\n", encoding="utf-8")
+    with qtbot.waitSignal(opened.workspace.said, timeout=WAIT) as said:
+        place.new_question()
+    assert file.read_text(encoding="utf-8") == "a: 1  # clarified\n"
+    assert file.with_stem("Mine (2)").read_text(encoding="utf-8") == "a: 2\n"
+    assert said.args == ["Mine holds another text by now, so yours is kept as Mine (2).", ""]
+
+
+def test_a_text_is_kept_though_it_was_refused_before(qtbot: QtBot, place: QuestionPlace, opened: MainWindow) -> None:
+    file = save_as(qtbot, place, "Mine", "a: 1\n")
+    place.document.type_text("a: 2\n")
+    file.write_text("a: 1  # clarified\n", encoding="utf-8")
+    place.document.save()
+    place.new_question()
+    qtbot.waitUntil(file.with_stem("Mine (2)").exists, timeout=WAIT)
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    assert file.read_text(encoding="utf-8") == "a: 1  # clarified\n"
+
+
+def test_texts_that_are_kept_one_after_the_other_go_into_one_file(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    """The second is on its way when another question is begun: it is known then what the first has written."""
+    document = place.document
+    document.begin("a: 1\n", "Mine")
+    document.save()
+    document.type_text("a: 2\n")
+    folder = document.file.folder
+    place.new_question()
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    assert [file.name for file in folder.glob("*.yaml")] == ["Mine.yaml"]
+    assert (folder / "Mine.yaml").read_text(encoding="utf-8") == "a: 2\n"
+
+
+def test_what_a_person_decided_in_results_comes_into_the_question_that_is_open(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    place.save()
+    qtbot.waitUntil(lambda: place.document.is_kept, timeout=WAIT)
+    place.show_table()
+    settled(qtbot, place)
+    file = Path(place.document.file.path)
+    text = f"{place.document.text}# clarified\n"
+    file.write_text(text, encoding="utf-8")
+    opened.workspace.client.told.emit(CaseChanged(str(case), CLARIFY.name))
+    qtbot.waitUntil(lambda: place.document.text == text, timeout=WAIT)
+    qtbot.waitUntil(lambda: ask.text == text, timeout=WAIT)
+    assert place.document.is_kept
+    place.document.replace(f"{text}# and more\n")
+    place.save()
+    qtbot.waitUntil(lambda: place.document.is_kept, timeout=WAIT)
+    assert file.read_text(encoding="utf-8") == f"{text}# and more\n"

@@ -17,7 +17,9 @@ from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
 from watchdog import Watchdog
 
+from desktop.places.documents import DocumentsPlace
 from desktop.places.export import ExportPlace
+from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED, input_text, tagged, these_documents
@@ -248,6 +250,66 @@ def test_python_of_a_question_runs_where_a_person_lets_it(
     qtbot.waitUntil(lambda: place.queue.entries[0].trust_code and states(place) == ["waiting"], timeout=WAIT)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
+    assert states(place) == ["finished"]
+
+
+def test_another_job_is_refused_while_the_queue_runs_and_the_queue_goes_on(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, records: Path
+) -> None:
+    window = start_window(0.3)
+    space = window.workspace
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline, 2)
+    documents = next(each for each in window.places if isinstance(each, DocumentsPlace))
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.queue.start()
+        with qtbot.waitSignal(space.said, timeout=WAIT) as said:
+            documents.ingest.read_again(str(next(records.glob("*.pdf"))), ocr="always")
+        assert said.args[0] == "Redwell is busy with something else."
+        space.convert_case("", "secret")
+        assert states(place) == ["running", "waiting"]
+    assert states(place) == ["finished", "finished"]
+    assert not space.client._passphrases  # the case was not encrypted
+
+
+def test_a_run_that_goes_on_in_another_case_leaves_the_queue_of_this_one_alone(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, read_case: Path
+) -> None:
+    other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
+    window = start_window(0.5)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
+        qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
+        open_run(qtbot, window, other)
+        add(qtbot, place, pipeline)
+        assert place.queue.entries[0].id == 1
+        assert place.queue.current == 0
+        assert place.stop.isVisible()
+        assert "Running: officers in sample" in place.status.text()
+    qtbot.wait(100)
+    assert states(place) == ["waiting"]  # nobody asked for it
+    assert not window.workspace.job.is_going
+    open_run(qtbot, window, case)
+    qtbot.waitUntil(lambda: states(place) == ["finished"], timeout=WAIT)
+
+
+def test_a_question_that_is_renamed_stays_in_the_queue(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    question = next(each for each in window.places if isinstance(each, QuestionPlace))
+    window.go_to("Question")
+    with qtbot.waitSignal(question.document.opened, timeout=WAIT):
+        question.open_file(str(pipeline))
+    question.document.file.rename("who did it")
+    renamed = pipeline.with_stem("who did it")
+    qtbot.waitUntil(lambda: [entry.pipeline for entry in place.queue.entries] == [str(renamed)], timeout=WAIT)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
     assert states(place) == ["finished"]
 
 

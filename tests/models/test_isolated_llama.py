@@ -62,7 +62,6 @@ async def test_replies_and_errors_come_through(backend: IsolatedBackend) -> None
     reply = await backend.ask(asked)
     assert find_misfit(reply.value, SCHEMA) is None
     assert reply.prompt_tokens == backend.count_prompt_tokens(asked) > backend.count_tokens(PASSAGE) > 60
-    assert backend.counters.finished >= 1
     with pytest.raises(OutOfTokens) as cut:
         await backend.ask(request("Tell all.", STORY, max_tokens=8))
     assert cut.value.partial

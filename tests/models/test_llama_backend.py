@@ -129,9 +129,9 @@ async def test_requests_on_one_document_share_it(small: LlamaBackend) -> None:
     passage = "Another text altogether, " + PASSAGE
     asked = [request(f"Question {i}?", SCHEMAS[0], passage=passage) for i in range(6)]
     shared = small.count_tokens(passage)
-    before = small.counters
+    before = small._scheduler.counters.prompt
     replies = await asyncio.gather(*(small.ask(r) for r in asked))
-    read = small.counters.prompt - before.prompt
+    read = small._scheduler.counters.prompt - before
     assert read < 2.5 * shared  # six times, were it not shared
     assert sum(r.reused_tokens >= shared * 0.7 for r in replies) >= 5
 
@@ -312,7 +312,7 @@ async def test_copying_from_the_prompt_is_guessed_and_changes_nothing(monkeypatc
         backend = load(LARGER)
         try:
             texts.append((await backend.ask(asked)).text)
-            evaluations.append(backend.counters.evaluations)
+            evaluations.append(backend._scheduler.counters.evaluations)
         finally:
             await backend.close()
     assert texts[0] == texts[1]

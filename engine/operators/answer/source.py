@@ -21,7 +21,6 @@ from engine.answers.sections import (
 )
 from engine.answers.shown import Shown
 from engine.completeness.judge import judge_completeness
-from engine.completeness.retrieval import Retrieval
 from engine.documents.document import Document
 from engine.operators.answer.node import Answer
 from engine.operators.base import Tools
@@ -174,9 +173,8 @@ class Source:
         if self.document is None or not items:
             return True if is_all else None
         shown = Shown.of(self.text, seen)
-        lines = tuple(_apart([shown.span(block) for block in shown.blocks]))
-        retrieval = Retrieval(lines=lines)
-        report = judge_completeness(self.document.lines, retrieval, [item.spans for item in items])
+        lines = [shown.span(block) for block in shown.blocks]
+        report = judge_completeness(self.document.lines, lines, [item.spans for item in items])
         if is_all:
             is_short = any(f.test == "announced" and f.verdict == "truncated" for f in report.findings)
             return None if is_short else True
@@ -244,14 +242,3 @@ def around(shown: Shown, spans: Sequence[Span], lines: int) -> str:
         if any(s.first - lines <= shown.text.pieces[piece].line + first <= s.last + lines for s in spans)
     }
     return shown.snippet(Shown.of(shown.text, wanted).blocks)
-
-
-def _apart(spans: Sequence[Span]) -> list[Span]:
-    """Join spans that share a line: pieces of one long line may be shown in two blocks."""
-    joined: list[Span] = []
-    for span in spans:
-        if joined and span.first <= joined[-1].last:
-            joined[-1] = Span(joined[-1].first, max(span.last, joined[-1].last))
-        else:
-            joined.append(span)
-    return joined

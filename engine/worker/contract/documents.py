@@ -16,6 +16,7 @@ __all__ = [
     "Facets",
     "FailedFile",
     "FailuresPage",
+    "IDS",
     "ListedDocument",
     "NEW",
     "NewToQuestion",
@@ -74,6 +75,7 @@ class Removal:
 PAGE = Query[DocumentsPage]("documents.page")
 FACETS = Query[Facets]("documents.facets")
 FAILURES = Query[FailuresPage]("documents.failures")
+IDS = Query[tuple[str, ...]]("documents.ids")
 NEW = Query[NewToQuestion | None]("documents.new")
 OUTLINE = Query[tuple[Section, ...]]("documents.outline")
 REMOVAL = Query[Removal]("documents.removal")

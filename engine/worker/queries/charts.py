@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.errors import UsageError
 from engine.results.charts import count_by_document, count_over_time, count_values
 from engine.results.shown import Bars, OverTime, Period, Unit
 from engine.results.table import Selection, result_view
@@ -14,8 +13,8 @@ from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.export.assemble import file_names
 
-MOST_BARS = 500
-MOST_CELLS = 40_000
+MOST_VALUES = 30
+MOST_DOCUMENTS = 40
 
 
 @query(contract.VALUES)
@@ -26,12 +25,10 @@ def values(
     run: str,
     column: str,
     unit: Unit = "documents",
-    most: int = 30,
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> Bars:
     """Count rows, or their documents, by what a column names."""
-    _check_most(most, MOST_BARS)
-    return count_values(result_view(desk.reading(case), run), _held(only), column, unit, most)
+    return count_values(result_view(desk.reading(case), run), _held(only), column, unit, MOST_VALUES)
 
 
 @query(contract.TIME)
@@ -55,22 +52,14 @@ def matrix(
     case: str,
     run: str,
     column: str,
-    most_values: int = 30,
-    most_documents: int = 40,
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> NamedMatrix:
     """Count rows by document and by what a column names."""
-    _check_most(most_values * most_documents, MOST_CELLS)
     opened = desk.reading(case)
-    counts = count_by_document(result_view(opened, run), _held(only), column, most_values, most_documents)
+    counts = count_by_document(result_view(opened, run), _held(only), column, MOST_VALUES, MOST_DOCUMENTS)
     files = file_names(opened.documents)
     return NamedMatrix(counts, tuple(files[document] for document in counts.documents))
 
 
 def _held(only: Selection) -> Selection:
     return replace(only, without_rejected=True)
-
-
-def _check_most(most: int, limit: int) -> None:
-    if not 1 <= most <= limit:
-        raise UsageError(f"a chart of {most} parts", advice=f"Ask for 1 to {limit}.")

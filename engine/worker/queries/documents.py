@@ -1,9 +1,6 @@
-"""The table of documents, one document, its tags and stars, and the files that could not be read."""
+"""The table of documents, the sections of one, their tags and stars, and the files that could not be read."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
 
 from engine.custody.recording import put_back_documents, remove_documents
 from engine.documents.outline import Section, outline_of
@@ -12,38 +9,14 @@ from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.contract import documents as contract
 from engine.worker.contract.documents import DocumentsPage, FailuresPage, NewToQuestion, Removal
+from engine.worker.contract.spans import Span
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
-from storage.documents import DocumentPath
-from storage.listing import DocumentFilter, Facets, ListedDocument, SortColumn
+from storage.listing import DocumentFilter, Facets, SortColumn
 
 MOST_ROWS = 500
 """Rows in one answer, so that none is long on its way."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageFacts:
-    """One page: its size in points as shown (0 where the kind has no pages), and where its text came from and why."""
-
-    width: float
-    height: float
-    source: str
-    reason: str
-    first_line: int | None
-    last_line: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentDetails:
-    """One document with its pages. `metadata` is what the file says of itself."""
-
-    row: ListedDocument
-    paths: tuple[DocumentPath, ...]
-    pages: tuple[PageFacts, ...]
-    outline: tuple[tuple[int, str, int], ...]
-    metadata: dict[str, Any]
-    warnings: tuple[str, ...]
 
 
 @query(contract.PAGE)
@@ -62,6 +35,21 @@ def page(
     opened = desk.reading(case)
     rows = opened.listing.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
     return DocumentsPage(offset, opened.listing.count_documents(only), tuple(rows))
+
+
+@query(contract.IDS)
+def ids(
+    desk: Desk,
+    *,
+    case: str,
+    spans: tuple[Span, ...] | None = None,
+    sort: SortColumn = "name",
+    descending: bool = False,
+    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+) -> tuple[str, ...]:
+    """Return the ids of some rows of the table, sorted and filtered; of all where no `spans` are given."""
+    listed = desk.reading(case).listing.list_ids(sort=sort, descending=descending, wanted=only)
+    return tuple(listed if spans is None else (id for span in spans for id in span.of(listed)))
 
 
 @query(contract.FACETS)
@@ -90,25 +78,6 @@ def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | 
 def tags(desk: Desk, *, case: str) -> list[str]:
     """List the tags in use."""
     return desk.reading(case).labels.tags()
-
-
-@query("documents.one")
-def one(desk: Desk, *, case: str, document: str) -> DocumentDetails:
-    """Return all about one document but its lines."""
-    opened = desk.reading(case)
-    loaded = load_document(opened, DocumentId(document))
-    spans = [(p.lines.first, p.lines.last) if p.lines else (None, None) for p in loaded.pages]
-    pages = tuple(
-        PageFacts(p.width, p.height, p.source, p.reason, *span) for p, span in zip(loaded.pages, spans, strict=True)
-    )
-    return DocumentDetails(
-        row=opened.listing.listed_document(document),
-        paths=tuple(opened.documents.paths(document)),
-        pages=pages,
-        outline=tuple((entry.level, entry.title, entry.page) for entry in loaded.outline),
-        metadata=dict(loaded.metadata),
-        warnings=loaded.warnings,
-    )
 
 
 @query(contract.OUTLINE, lane="slow")

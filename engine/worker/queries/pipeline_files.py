@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from engine.worker.pipeline_files import PipelineFile, SavedPipeline, list_files, read_file, rename_file, write_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from engine.worker.queue_file import load_queue, save_queue
 
 
 @query("pipelines.list")
@@ -22,15 +24,30 @@ def open_pipeline(desk: Desk, *, path: str) -> SavedPipeline:
 
 
 @query("pipelines.save")
-def save(desk: Desk, *, path: str, text: str, before: str = "", overwrite: bool = False) -> SavedPipeline:
+def save(
+    desk: Desk, *, path: str, text: str, before: str = "", overwrite: bool = False, beside: bool = False
+) -> SavedPipeline:
     """Write a pipeline file, and its folder; `before` is the digest it had when it was read, "" for a new one.
 
-    Raises UsageError where another program has changed it since, or a new one is there already, unless `overwrite`.
+    Where another program has changed it since, or a new one is there already, this raises UsageError, unless
+    `overwrite`; with `beside` it writes one beside it instead, under a name that is free.
     """
-    return write_file(Path(path), text, before=before, overwrite=overwrite)
+    return write_file(Path(path), text, before=before, overwrite=overwrite, beside=beside)
 
 
-@query("pipelines.rename")
-def rename(desk: Desk, *, path: str, name: str) -> SavedPipeline:
-    """Give a pipeline file another name in its folder; raises UsageError where that is taken."""
-    return rename_file(Path(path), name)
+@query("pipelines.rename", lane="edit")
+def rename(desk: Desk, *, path: str, name: str, case: str = "") -> SavedPipeline:
+    """Give a pipeline file another name in its folder, and in the queue of the case where there is one.
+
+    Raises UsageError where the name is taken.
+    """
+    if not case:
+        return rename_file(Path(path), name)
+    where, before = Path(case).expanduser().resolve(), str(Path(path).expanduser().resolve())
+    queue = load_queue(where)
+    renamed = rename_file(Path(path), name)
+    after = str(Path(renamed.path).resolve())
+    moved = [replace(entry, pipeline=after) if entry.pipeline == before else entry for entry in queue]
+    if moved != queue:
+        save_queue(where, moved)
+    return renamed

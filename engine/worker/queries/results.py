@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.custody.guard import change_warning
@@ -34,6 +34,7 @@ from engine.worker.contract.results import (
     ShownRow,
     TableInfo,
 )
+from engine.worker.contract.spans import Span
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
@@ -43,7 +44,7 @@ from storage.evidence import EvidenceRecord
 from storage.export.assemble import citation_of
 from storage.export.table import inner_value
 from storage.result_rows import DeliveredRow
-from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview
+from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview, edited_rows
 
 MOST_CHARACTERS = 4000
 """Characters of a cell in a page of the table; `results.cell` returns all of them."""
@@ -71,7 +72,7 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
             model=run.model_name,
             started_at=run.started_at,
             finished_at=run.finished_at,
-            rows=None if opened.runs.results(run.id) is None else opened.result_rows.count(run.id),
+            rows=opened.result_rows.count(run.id) if opened.runs.has_results(run.id) else None,
         )
         for run in reversed(opened.runs.all())
     ]
@@ -129,9 +130,11 @@ def page(
         rows = list(opened.result_rows.read(run, offset=offset, limit=limit))
         identities = [row.identity(columns) for row in rows]
         book = ReviewBook(opened.reviews.edits_of(identities))
-        reviewed = zip(rows, map(book.review, identities, (row.values for row in rows)), strict=True)
+        here = edited_rows(opened.result_rows, run, book)
+        reviews = [book.review(at, row.values, here) for at, row in zip(identities, rows, strict=True)]
         total = opened.result_rows.count(run)
-        return RowsPage(offset, total, total, tuple(_shown_row(row, columns, review, new) for row, review in reviewed))
+        shown_rows = (_shown_row(row, columns, review, new) for row, review in zip(rows, reviews, strict=True))
+        return RowsPage(offset, total, total, tuple(shown_rows))
     view = result_view(opened, run)
 
     def shown_line(line: Heading | int) -> ShownRow | ShownHeading:
@@ -145,6 +148,29 @@ def page(
         return RowsPage(offset, len(sections), sections.rows, lines)
     chosen = view.select(only)
     return RowsPage(offset, len(chosen), len(chosen), tuple(map(shown_line, chosen[offset : offset + limit])))
+
+
+@query(contract.IDS)
+def ids(
+    desk: Desk,
+    *,
+    case: str,
+    run: str,
+    spans: tuple[Span, ...],
+    only: Selection = Selection(),  # noqa: B008 - frozen
+    grouping: Grouping = UNGROUPED,
+) -> tuple[str, ...]:
+    """Return the ids of the rows in some lines of the table, in their order, each once."""
+    opened = desk.reading(case)
+    if only.is_everything and not grouping.column:
+        return tuple(id for span in spans for id in opened.result_rows.ids(run, span.first, span.last))
+    view = result_view(opened, run)
+    lines: Sequence[Heading | int] = view.select(only)
+    if grouping.column:
+        sections = Sections(view, only, grouping)
+        lines = list(sections.lines(0, len(sections)))
+    numbers = (line for span in spans for line in span.of(lines) if not isinstance(line, Heading))
+    return tuple(dict.fromkeys(view.rows[number].id for number in numbers))
 
 
 @query(contract.GROUP)
@@ -172,7 +198,8 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
         raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
     stored = next(opened.result_rows.read(run, numbers=opened.result_rows.numbers(run, [row])))
     identity = stored.identity(columns)
-    review = ReviewBook(opened.reviews.edits_of([identity])).review(identity, stored.values)
+    book = ReviewBook(opened.reviews.edits_of([identity]))
+    review = book.review(identity, stored.values, edited_rows(opened.result_rows, run, book))
     said = review.cells.get(column, CellReview())
     original = stored.values.get(column)
     return CellDetails(

@@ -16,7 +16,7 @@ from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
 from storage.result_rows import DeliveredRow
-from storage.reviewed import ReviewBook
+from storage.reviewed import ReviewBook, edited_rows
 from storage.reviews import WHOLE_ROW, EditKind, ReviewEdit, ReviewStep
 
 MOST_NOTE_CHARACTERS = 4000
@@ -73,7 +73,8 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
         original = stored.values.get(column)
         value = original if text.strip() == shown(original) else typed(text, original)
         identity = stored.identity(opened.result_rows.columns(run))
-        held = ReviewBook(opened.reviews.edits_of([identity])).review(identity, stored.values)
+        book = ReviewBook(opened.reviews.edits_of([identity]))
+        held = book.review(identity, stored.values, edited_rows(opened.result_rows, run, book))
         if value == held.values(stored.values).get(column):
             return shown(value)
         kind: EditKind = "clear" if value == original else "correct"

@@ -15,7 +15,6 @@ from storage.errors import CustodyBroken
 from storage.evidence import EvidenceRecord
 from storage.reviews import ReviewEdit, RowIdentity
 from storage.rows import RowRecord
-from storage.seals import SealState
 from tests.unit.storage.conftest import start_run
 
 LONG_TEXT = "Sgt. Varrick struck a handcuffed man. " * 20
@@ -119,8 +118,8 @@ def test_an_entry_that_was_changed_with_its_digest_breaks_the_next(case: Case) -
 
 def test_a_case_that_nobody_touched_is_as_sealed(case: Case, letter: str) -> None:
     run = deliver(case, letter)
-    assert case.seals.state(run, reviews=True) == SealState(is_sealed=True, changes=())
-    assert case.seals.state(run, only={"r2"}) == SealState(is_sealed=True, changes=())
+    assert case.seals.changes(run, reviews=True) == ()
+    assert case.seals.changes(run, only={"r2"}) == ()
 
 
 def test_a_name_forged_in_the_body_of_a_row_is_named(case: Case, letter: str) -> None:
@@ -129,14 +128,14 @@ def test_a_name_forged_in_the_body_of_a_row_is_named(case: Case, letter: str) ->
     values = unpack(body)
     change(case, "UPDATE rows SET body = ? WHERE body = ?", pack({**values, "name": "Szabados"}), body)
     assert case.rows.get(run, "r2").values["name"] == "Szabados"
-    assert case.seals.state(run).changes == ("row 2 (id r2)",)
-    assert case.seals.state(run, only={"r1"}).changes == ()
+    assert case.seals.changes(run) == ("row 2 (id r2)",)
+    assert case.seals.changes(run, only={"r1"}) == ()
 
 
 def test_a_forged_long_field_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE fields SET body = ?", pack(LONG_TEXT.replace("Varrick", "Szabados")))
-    assert case.seals.state(run).changes == ("row 1 (id r1)", "row 2 (id r2)")
+    assert case.seals.changes(run) == ("row 1 (id r1)", "row 2 (id r2)")
 
 
 @pytest.mark.parametrize(
@@ -150,20 +149,20 @@ def test_a_forged_long_field_is_named(case: Case, letter: str) -> None:
 def test_a_forged_place_of_a_value_is_named(case: Case, letter: str, sql: str) -> None:
     run = deliver(case, letter)
     change(case, sql)
-    assert case.seals.state(run).changes == ("row 1 (id r1)",)
+    assert case.seals.changes(run) == ("row 1 (id r1)",)
 
 
 def test_a_row_that_was_taken_out_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "DELETE FROM results WHERE position = 1")
-    assert case.seals.state(run).changes == ("row 2 (id r2), which is gone",)
+    assert case.seals.changes(run) == ("row 2 (id r2), which is gone",)
 
 
 def test_digests_of_rows_that_were_made_anew_do_not_fit_the_log(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE evidence SET first_line = 1")
     case.seals.seal_results(run)  # what one can do who has our program and may write to the file
-    (change_named,) = case.seals.state(run).changes
+    (change_named,) = case.seals.changes(run)
     assert change_named.startswith(f"the columns of run {run}, or the digests of its rows, are not those of entry 3")
 
 
@@ -172,7 +171,7 @@ def test_another_entry_for_the_results_does_not_make_a_forged_row_right(case: Ca
     change(case, "UPDATE evidence SET first_line = 1")
     count, digest = case.seals.seal_results(run)
     case.custody.record("results", {"run": run, "rows": count, "sha256": digest})
-    assert case.seals.state(run).changes
+    assert case.seals.changes(run)
 
 
 def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_did_not_see(
@@ -183,7 +182,7 @@ def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_d
     case.custody.record(
         "ingest", {"sha256": letter, "path": "letter.pdf", "text_sha256": case.seals.seal_document(letter)}
     )
-    assert case.seals.state(run).changes == (
+    assert case.seals.changes(run) == (
         "letter.pdf, which was read again after the run, with another text (entry 4 of the log)",
     )
 
@@ -191,14 +190,14 @@ def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_d
 def test_a_forged_line_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")
-    assert case.seals.state(run).changes == ("line 2 of letter.pdf",)
-    assert case.seals.state(run, only={"r2"}).changes == ("line 2 of letter.pdf",)
+    assert case.seals.changes(run) == ("line 2 of letter.pdf",)
+    assert case.seals.changes(run, only={"r2"}) == ("line 2 of letter.pdf",)
 
 
 def test_a_forged_name_of_a_file_or_its_stored_pages_are_told(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE documents SET body = ?", pack({"pages": [1, 3]}))
-    assert case.seals.state(run).changes == ("the stored pages, name or kind of letter.pdf",)
+    assert case.seals.changes(run) == ("the stored pages, name or kind of letter.pdf",)
 
 
 def test_a_log_that_was_cut_short_does_not_pass_for_an_old_case(case: Case, letter: str) -> None:
@@ -206,15 +205,15 @@ def test_a_log_that_was_cut_short_does_not_pass_for_an_old_case(case: Case, lett
     change(case, "DROP TRIGGER custody_deletes")
     change(case, "DELETE FROM custody WHERE number = 3")
     assert len(case.custody.entries()) == 2
-    assert case.seals.state(run).changes == (f"the custody log has no entry for the results of run {run}",)
+    assert case.seals.changes(run) == (f"the custody log has no entry for the results of run {run}",)
 
 
 def test_a_run_before_the_log_is_not_sealed_and_not_accused(case: Case) -> None:
     run = start_run(case)
     case.runs.save_results(run, ["name"], [])
-    assert case.seals.state(run) == SealState(is_sealed=False)
+    assert case.seals.changes(run) == ()
     case.custody.record("note", {})
-    assert case.seals.state(run) == SealState(is_sealed=False)
+    assert case.seals.changes(run) == ()
 
 
 def review(case: Case, run: str, value: str) -> None:
@@ -229,10 +228,10 @@ def test_corrections_by_reviewers_are_no_forgeries_and_show_no_name_in_the_log(c
     review(case, run, "Ramírez, Juan")
     case.reviews.undo()
     case.custody.record("review_undone", {"step": 2})
-    assert case.seals.state(run, reviews=True).changes == ()
+    assert case.seals.changes(run, reviews=True) == ()
     case.reviews.redo()
     case.custody.record("review_redone", {"step": 2})
-    assert case.seals.state(run, reviews=True).changes == ()
+    assert case.seals.changes(run, reviews=True) == ()
     assert not any("Juan" in entry.line for entry in case.custody.entries())
 
 
@@ -252,8 +251,8 @@ def test_a_forged_correction_is_named(case: Case, letter: str, sql: str, told: s
         change(case, "UPDATE review_edits SET body = ?", pack({"value": "Szabados", "note": ""}))
     else:
         change(case, sql)
-    assert case.seals.state(run, reviews=True).changes == (told,)
-    assert case.seals.state(run).changes == ()
+    assert case.seals.changes(run, reviews=True) == (told,)
+    assert case.seals.changes(run) == ()
 
 
 def test_the_log_lives_on_in_a_case_that_was_encrypted(case: Case, letter: str, tmp_path: Path) -> None:
@@ -263,6 +262,6 @@ def test_the_log_lives_on_in_a_case_that_was_encrypted(case: Case, letter: str, 
     case.close()
     conversion.encrypt_case(case.path, "a passphrase long enough")
     with Case(case.path) as opened:
-        assert opened.seals.state(run) == SealState(is_sealed=True, changes=())
+        assert opened.seals.changes(run) == ()
         opened.custody.record("encrypt", {})
         assert [entry.event for entry in opened.custody.entries()] == ["begin", "ingest", "results", "encrypt"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,6 +51,45 @@ def test_filters_take_what_fits_all_of_them(three: Case) -> None:
     assert facets.kinds == (("pdf", 2), ("mail", 1))  # as if no kind were chosen
     assert facets.tags == (("Urgent", 1),)
     assert (facets.years, facets.starred) == (((2020, 1),), 1)
+
+
+@pytest.mark.parametrize("name", ["Ärztebericht.pdf", unicodedata.normalize("NFD", "ÄRZTE-Straße.PDF"), "ärzte\udcff"])
+@pytest.mark.parametrize("text", ["ärzte", "Ärzte", unicodedata.normalize("NFD", "ÄRZTE")])
+def test_names_are_found_without_regard_to_case_in_every_script(case: Case, name: str, text: str) -> None:
+    add(case, "a", name)
+    add(case, "b", "arzt.pdf")
+    assert ids(case, text=text) == ["a"]
+    assert ids(case, text=f"/RECORDS/{text}") == ["a"]
+    assert ids(case, text="STRASSE") == (["a"] if "ß" in name else [])
+
+
+def test_names_are_sorted_without_regard_to_case_in_every_script(case: Case) -> None:
+    for id, name in (("a", "ä2"), ("b", "Ä1"), ("c", "Ä3")):
+        add(case, id, name)
+    assert ids(case) == ["b", "a", "c"]
+
+
+def test_case_makes_no_two_tags_of_one_in_any_script(three: Case) -> None:
+    three.labels.tag(["a"], "Überprüft")
+    three.labels.tag(["b"], "ÜBERPRÜFT")
+    three.labels.tag(["c"], unicodedata.normalize("NFD", "überprüft"))
+    assert three.labels.tags() == ["Überprüft"]
+    assert ids(three, tags=("ÜBERPRÜFT",)) == ["b", "a", "c"]
+    three.labels.untag(["a", "b", "c"], "überprüft")
+    assert three.labels.tags() == []
+
+
+def test_two_tags_of_an_earlier_version_are_each_taken_off_by_its_name(three: Case) -> None:
+    """Such a case is opened as it is."""
+    for key, (name, document) in enumerate((("Überprüft", "a"), ("ÜBERPRÜFT", "b")), 1):
+        three.labels._connection.execute("INSERT INTO tags (key, name) VALUES (?, ?)", [key, name])
+        three.labels._connection.execute(
+            "INSERT INTO document_tags (document, tag) SELECT key, ? FROM documents WHERE id = ?", [key, document]
+        )
+    three.labels.tag(["c"], "ÜBERPRÜFT")
+    three.labels.untag(["b", "c"], "ÜBERPRÜFT")
+    assert three.labels.tags() == ["Überprüft"]
+    assert ids(three, tags=("Überprüft",)) == ["a"]
 
 
 @pytest.mark.parametrize("column", SORT_COLUMNS)

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written_csv import csv_text
 
 from storage.case import Case
 from storage.errors import BadRecord, NotInCase
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import result_table
-from storage.export.csv import CsvOptions, csv_text
 from storage.export.long_form import long_form
 from storage.export.reviews import ReviewOptions
-from storage.reviewed import NO_REVIEW, ReviewBook, RowReview
+from storage.reviewed import NO_REVIEW, ReviewBook, RowReview, edited_rows
 from storage.reviews import ReviewEdit, RowIdentity, value_digest
 from storage.rows import RowRecord
 
@@ -40,7 +40,8 @@ def identity(case: Case, run: str, number: int) -> RowIdentity:
 
 def review(case: Case, run: str, number: int) -> RowReview:
     (row,) = case.result_rows.read(run, numbers=[number])
-    return ReviewBook(case.reviews.edits()).review(row.identity(COLUMNS), row.values)
+    book = ReviewBook(case.reviews.edits())
+    return book.review(row.identity(COLUMNS), row.values, edited_rows(case.result_rows, run, book))
 
 
 def correct(case: Case, run: str, number: int, name: str) -> int:
@@ -106,6 +107,43 @@ def test_reviews_are_found_again_in_a_run_that_made_the_rows_otherwise(case: Cas
     assert review(case, again, 0).cells["name"].value == "Daniel Harmon"
 
 
+def test_an_edit_of_a_row_that_is_here_is_not_one_of_its_twin(case: Case, letter: str) -> None:
+    twins = (ROWS[0], ROWS[0])
+    run = make_run(case, letter, rows=twins)
+    case.evidence.save(run, [EvidenceRecord("r1", "name", "", letter, 1, 2, 2, "exact", 1.0)])
+    first, second = (identity(case, run, number) for number in (0, 1))
+    assert first.digest == second.digest
+    case.reviews.save(run, [ReviewEdit(first, "", "reject")], who="ann")
+    book = ReviewBook(case.reviews.edits())
+    assert book.review(first, ROWS[0], {first, second}).verdict == "rejected"
+    assert book.review(second, ROWS[0], {first, second}) is NO_REVIEW
+    assert [review(case, run, number).verdict for number in (0, 1)] == ["rejected", ""]
+    table = result_table(case, run, reviews=ReviewOptions("none", drop_rejected=True))
+    assert ([row.id for row in table.rows], table.notes) == (["r1"], ("1 rejected row was left out.",))
+
+
+def test_an_edit_of_an_earlier_run_is_one_of_all_rows_that_are_alike(case: Case, letter: str) -> None:
+    run = make_run(case, letter, rows=(ROWS[0],))
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 0), "", "reject")], who="ann")
+    again = make_run(case, letter, prefix="other", rows=(ROWS[0], ROWS[0]))
+    case.evidence.save(again, [EvidenceRecord("other1", "name", "", letter, 1, 2, 2, "exact", 1.0)])
+    here = [identity(case, again, number) for number in (0, 1)]
+    book = ReviewBook(case.reviews.edits())
+    assert [book.review(row, ROWS[0], here).verdict for row in here] == ["rejected", "rejected"]
+
+
+def test_an_edit_of_an_earlier_run_follows_a_row_to_another_place(case: Case, letter: str) -> None:
+    """The rows have changed places, so that the id is another row's now."""
+    run = make_run(case, letter)
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 0), "", "reject")], who="ann")
+    again = make_run(case, letter, rows=(ROWS[1], ROWS[0]))
+    case.evidence.save(again, [EvidenceRecord("r1", "name", "", letter, 1, 2, 2, "exact", 1.0)])
+    here = [identity(case, again, number) for number in (0, 1)]
+    book = ReviewBook(case.reviews.edits())
+    assert book.review(here[0], ROWS[1], here) is NO_REVIEW
+    assert book.review(here[1], ROWS[0], here).verdict == "rejected"
+
+
 def test_a_cell_keeps_its_correction_when_another_cell_of_the_row_changes(case: Case, letter: str) -> None:
     run = make_run(case, letter)
     correct(case, run, 0, "Daniel Harmon")
@@ -160,7 +198,7 @@ def reviewed_table(case: Case, letter: str, options: ReviewOptions) -> list[str]
     correct(case, run, 0, "Daniel Harmon")
     case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "reject")], who="ann")
     case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "note", note="another Ruiz")], who="ann")
-    return csv_text(result_table(case, run, reviews=options), CsvOptions(citations="after")).splitlines()
+    return csv_text(result_table(case, run, reviews=options)).splitlines()
 
 
 def test_reviews_beside_the_values(case: Case, letter: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from old_cases import LINES, OLD_SCHEMAS, make_old_case
 
-from storage import migrations, upgrade_notice, upgrades
+from storage import migrations, opening, upgrade_notice
 from storage.case import Case
 from storage.errors import CaseTooOld, StorageError
 from storage.lock import WriterLock
@@ -88,7 +88,7 @@ def test_without_a_copy_there_is_no_upgrade(tmp_path: Path, monkeypatch: pytest.
     def full(*given: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(upgrades, "copy_case", full)
+    monkeypatch.setattr(opening, "copy_case", full)
     with pytest.raises(StorageError, match="the copy that is made first could not be: the disk is full"):
         Case(path)
     assert dump(path) == before

@@ -6,9 +6,7 @@ import pytest
 
 from engine.completeness.judge import judge_completeness
 from engine.completeness.report import CompletenessReport
-from engine.completeness.retrieval import Retrieval, shown
 from engine.documents.document import Line
-from engine.documents.outline import Section
 from engine.rows import Span
 
 
@@ -19,10 +17,15 @@ def _document(*pages: Sequence[str]) -> list[Line]:
     return lines
 
 
+def _pages(lines: Sequence[Line], first: int, last: int) -> list[Span]:
+    numbers = [line.number for line in lines if first <= line.page <= last]
+    return [Span(numbers[0], numbers[-1])]
+
+
 def _judge(*pages: Sequence[str], items: Sequence[int | tuple[int, int]] = (), first: int = 1) -> CompletenessReport:
     lines = _document(*pages)
     spans = [[Span(item, item) if isinstance(item, int) else Span(*item)] for item in items]
-    return judge_completeness(lines, Retrieval(first_page=first, last_page=len(pages) - 1), spans)
+    return judge_completeness(lines, _pages(lines, first, len(pages) - 1), spans)
 
 
 _LIST = ("The policy does not cover:", "(a) war.", "(b) rot.")
@@ -79,10 +82,10 @@ def test_an_announced_count(lead: str, strong: bool) -> None:
 def test_a_count_that_is_not_reached_before_a_heading_proves_nothing() -> None:
     report = _judge(["The following seven losses:", "(a) war.", "(b) rot."], ["5. Limits", "x."], items=[2, 3])
     assert report.context_completeness_strong is None
-    assert report.reasons == (
+    assert [finding.reason for finding in report.findings] == [
         "a new heading bounds it: '5. Limits' on line 4",
         "the text announces 7 items; 2 stand in what was shown",
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,9 +128,9 @@ def test_one_item_that_was_picked_from_a_list_is_bounded_by_the_next() -> None:
 
 def test_the_end_of_the_document() -> None:
     lines = _document(_LIST)
-    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2)], [Span(3, 3)]])
+    report = judge_completeness(lines, _pages(lines, 1, 1), [[Span(2, 2)], [Span(3, 3)]])
     assert report.context_completeness_strong is True
-    assert report.overlap_after is None
+    assert [finding.test for finding in report.findings] == ["document_end"]
 
 
 def test_what_is_cited_ends_inside() -> None:
@@ -135,37 +138,10 @@ def test_what_is_cited_ends_inside() -> None:
     assert (report.context_completeness_strong, report.findings[0].lines) == (True, Span(4, 4))
 
 
-def test_a_section_shown_in_part() -> None:
-    lines = _document(["4. Terms", "The term is a year."], ["The premium is monthly."])
-    section = Section(1, "4. Terms", 1, 3, 1, 2, "numbering", 0.85)
-    report = judge_completeness(lines, Retrieval(section=section, lines=(Span(1, 2),)), [])
-    assert report.context_completeness_strong is False
-    assert report.reasons == ("the section '4. Terms' goes on to line 3",)
-
-
-def test_spans_that_cut_a_sentence_and_leave_a_gap() -> None:
-    lines = _document(
-        [
-            "The company pays for the loss of the insured property and for its",
-            "repair within one month of the notice, and it pays interest on any",
-            "amount that is paid later.",
-            "The notice is given in writing.",
-        ]
-    )
-    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2), Span(4, 4)], [Span(1, 3)]])
-    assert [(c.item, c.starts_mid_sentence, c.ends_without_punctuation) for c in report.span_checks] == [
-        (0, True, True),
-        (0, False, False),
-        (1, False, False),
-    ]
-    assert [(gap.item, gap.lines) for gap in report.gaps] == [(0, Span(3, 3))]
-
-
 def test_a_page_that_is_next_to_empty_is_not_the_overlap() -> None:
     lines = _document(_LIST, ["A stamp."], ["(c) rust.", "LIMITS", "x"], ["y"])
-    report = judge_completeness(lines, Retrieval(first_page=1, last_page=1), [[Span(2, 2)], [Span(3, 3)]])
-    assert report.overlap_after == Span(4, 8)
-    assert report.context_completeness_strong is False
+    report = judge_completeness(lines, _pages(lines, 1, 1), [[Span(2, 2)], [Span(3, 3)]])
+    assert (report.context_completeness_strong, report.findings[0].lines) == (False, Span(5, 5))
 
 
 @pytest.mark.parametrize(("behind", "strong"), [("The fee is paid once.", None), ("IN WITNESS WHEREOF, signed", True)])
@@ -174,13 +150,29 @@ def test_text_behind_sections_with_titles(behind: str, strong: bool | None) -> N
     assert report.context_completeness_strong is strong
 
 
-def test_what_is_shown() -> None:
-    lines = _document(["a", "b"], ["c"], ["d"])
-    assert shown(Retrieval(first_page=2, last_page=3), lines) == (Span(3, 4),)
-    assert shown(Retrieval(lines=(Span(2, 3), Span(9, 9))), lines) == (Span(2, 3),)
-    with pytest.raises(ValueError, match="needs pages, a section or lines"):
-        Retrieval()
-    with pytest.raises(ValueError, match="1 <= first_page <= last_page"):
-        Retrieval(first_page=3, last_page=2)
-    with pytest.raises(ValueError, match="ascending"):
-        Retrieval(lines=(Span(2, 3), Span(3, 4)))
+_HEAD = "Town of Elmwood Records"
+
+
+def test_nothing_but_a_running_head_was_shown() -> None:
+    lines = _document([_HEAD, "The fee is paid once."], [_HEAD], [_HEAD, "It is due in May."], [_HEAD, "It is small."])
+    report = judge_completeness(lines, _pages(lines, 2, 2), [[Span(3, 3)]])
+    assert (report.context_completeness_strong, report.findings) == (None, ())
+
+
+def test_a_running_head_shown_behind_a_list_says_nothing_of_its_end() -> None:
+    behind = [_HEAD, "The company pays within a month."]
+    lines = _document([_HEAD, "(a) war.", "(b) rot."], [_HEAD], behind, [_HEAD, "It is small."])
+    report = judge_completeness(lines, [Span(2, 3), Span(5, 5)], [[Span(2, 2)], [Span(3, 3)], [Span(5, 5)]])
+    assert [(f.test, f.lines) for f in report.findings if f.side == "after"] == [("other_text", Span(6, 8))]
+
+
+@pytest.mark.parametrize("shown", [[Span(1, 3)], [Span(1, 2), Span(3, 3)], [Span(1, 2), Span(2, 3), Span(9, 9)]])
+def test_lines_that_touch_are_shown_as_one_and_lines_that_are_not_there_as_none(shown: list[Span]) -> None:
+    report = judge_completeness(_document([*_LIST, "(c) rust."]), shown, [[Span(2, 2)], [Span(3, 3)]])
+    assert [(finding.test, finding.lines) for finding in report.findings] == [("numbering", Span(4, 4))]
+
+
+def test_nothing_is_claimed_where_nothing_was_shown() -> None:
+    for shown in ([], [Span(9, 9)]):
+        report = judge_completeness(_document(_LIST), shown, [[Span(2, 2)]])
+        assert (report.context_completeness_strong, report.findings) == (None, ())

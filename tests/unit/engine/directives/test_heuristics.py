@@ -4,7 +4,6 @@ from engine.directives.heuristics import (
     BASE_WINDOWS,
     Window,
     batch_sizes,
-    blocking_threshold,
     chunk_sizes,
     most_rows,
     windows,
@@ -47,10 +46,3 @@ def test_batches_are_from_a_fifth_to_all_of_the_rows_that_fit():
     assert batch_sizes(most_rows(100, 5_000)) == (10, 20, 30, 40, 50)
     assert batch_sizes(most_rows(9_000, 5_000)) == (1,)
     assert batch_sizes(3) == (1, 2, 3)
-
-
-def test_the_threshold_lets_95_percent_of_the_same_pairs_through():
-    same = [(0.5 + number / 100, True) for number in range(20)]  # 0.50 ... 0.69; 19 of 20 are at least 0.51
-    assert blocking_threshold([*same, (0.99, False)]) == pytest.approx(0.51)
-    assert blocking_threshold(same, recall=0.5) == pytest.approx(0.60)
-    assert blocking_threshold([(0.9, False)]) is None

@@ -56,7 +56,7 @@ def test_a_plain_map_row() -> None:
     assert places(found["days"]) == [("a", 4, "number")]
     assert places(found["date"]) == [("a", 2, "date")]
     assert found["days"].column == "days"
-    assert found["days"].is_located
+    assert found["days"].located
 
 
 @pytest.mark.parametrize("empty", [None, [], {}, "", "  ", [None, ""]])
@@ -80,13 +80,13 @@ def test_a_verdict_that_is_not_in_the_text_cites_the_quote_given_with_it() -> No
     assert places(found["acts[0].guilty"]) == [("a", 2, "quote")]
     assert places(found["acts[0].kind"]) == [("a", 2, "quote")]
     assert found["acts[0].kind"].located[0].score == 0.5
-    assert not found["any"].is_located
+    assert not found["any"].located
 
 
 def test_the_document_s_whole_text_is_no_quote() -> None:
     record = source(A)
     found = evidence_of(record.derive("map", {**record.values, "guilty": True}), record)
-    assert not found["guilty"].is_located
+    assert not found["guilty"].located
 
 
 def test_a_gathered_list_cites_each_value_in_the_document_that_gave_it() -> None:
@@ -109,7 +109,7 @@ def test_a_gathered_list_cites_each_value_in_the_document_that_gave_it() -> None
     assert places(found["detail[0].name"]) == [("a", 2, "exact")]
     assert places(found["detail[1].name"]) == [("b", 3, "normalised")]
     assert places(found["files[1]"]) == [("b", 1, "document")]
-    assert not found["count"].is_located
+    assert not found["count"].located
 
 
 def test_a_value_replaced_by_resolve_is_found_through_its_former_form() -> None:

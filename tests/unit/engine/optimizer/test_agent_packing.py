@@ -24,15 +24,15 @@ def part(name: str, number: int, priority: Priority) -> Part:
 
 
 def test_all_fits_and_nothing_is_cut():
-    parts = [part("out", 10, Priority.OUTPUT), part("text", 50, Priority.REFERENCED), part("note", 30, Priority.OTHER)]
-    assert pack(parts, 10 + 50 + 30 + 3, count) == tuple(parts)  # and a token for each of the three names
+    parts = [part("text", 50, Priority.REFERENCED), part("note", 30, Priority.OTHER)]
+    assert pack(parts, 50 + 30 + 2, count) == tuple(parts)  # and a token for each of the two names
 
 
-def test_the_rest_is_cut_first_and_the_output_stays_whole():
-    parts = [part("note", 300, Priority.OTHER), part("text", 50, Priority.REFERENCED), part("out", 10, Priority.OUTPUT)]
-    note, text, out = pack(parts, 110, count)
-    assert (text.left_out, out.left_out) == (0, 0)
-    assert count(note.text) <= 110 - 51 - 11 - 1  # what the two and the three names leave
+def test_the_rest_is_cut_first_and_what_a_prompt_names_stays_whole():
+    parts = [part("note", 300, Priority.OTHER), part("text", 60, Priority.REFERENCED)]
+    note, text = pack(parts, 110, count)
+    assert text.left_out == 0
+    assert count(note.text) <= 110 - 61 - 1  # what the text and the two names leave
     head, middle, tail = re.split(r"\n", note.text)
     assert head.startswith("note0 note1 ") and tail.endswith(" note299")
     assert re.fullmatch(r"\[\.\.\. \d+ characters skipped \.\.\.\]", middle)
@@ -56,12 +56,6 @@ def test_short_texts_of_a_rank_leave_their_room_to_the_longer():
     assert a.left_out == 0
     for cut in (b, c):  # (106 - 6) / 2 each, names and the note of what was left out among them
         assert 50 - MARK_TOKENS - 5 <= count(cut.text) <= 49
-
-
-def test_output_beyond_all_room_is_cut_too():
-    out, text = pack([part("out", 500, Priority.OUTPUT), part("text", 20, Priority.REFERENCED)], 100, count)
-    assert 0 < out.left_out < len(words(500, "out")) and count(out.text) <= 100
-    assert text.left_out == len(words(20, "text"))
 
 
 def test_parts_of_a_row_are_ranked_by_what_the_prompt_names():

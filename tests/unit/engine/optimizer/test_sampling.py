@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from engine.loader import parse_pipeline
-from engine.optimizer.file_draw import FileDraw
+from engine.optimizer.build import FileDraw
 from engine.optimizer.sampling import Sample, code_books, drawn, enlarged, joined_terms, row_characters, rungs
 from engine.rows import Row
 

@@ -8,9 +8,11 @@ from engine.errors import UsageError
 from engine.results.charts import count_by_document, count_over_time, count_values
 from engine.results.gold import gold_rows
 from engine.results.shown import Bar
-from engine.results.table import ColumnFilter, Selection, result_view
+from engine.results.table import ColumnFilter, ResultView, Selection, result_view
 from storage.case import Case
-from storage.reviews import ReviewEdit
+from storage.result_rows import DeliveredRow
+from storage.reviewed import ReviewBook
+from storage.reviews import ReviewEdit, RowIdentity, StoredEdit
 
 
 def test_sorting_puts_empty_cells_last_either_way(case: Case, run: str) -> None:
@@ -50,6 +52,19 @@ def test_reviews_change_what_is_selected(case: Case, run: str) -> None:
     assert after.group("officer", Selection())["Mo Harmon"] == 1
     assert (after.reviewed, after.unplaced) == (1, 0)
     assert result_view(case, run) is after
+
+
+def test_rejecting_a_row_leaves_its_twin_alone() -> None:
+    """Also where an edit of an earlier run is about a row that is not here."""
+    rows = [DeliveredRow(number, f"r{number}", {"name": "Harmon"}, ("a",), frozenset()) for number in range(2)]
+    first, gone = rows[0].identity(("name",)), RowIdentity("gone", b"gone")
+    edits = [
+        StoredEdit(number, number, "1", ReviewEdit(at, "", "reject"), b"", "ann", "2024-03-04")
+        for number, at in enumerate((gone, first), 1)
+    ]
+    view = ResultView(("name",), rows, ReviewBook(edits))
+    assert [view.review(number).verdict for number in range(2)] == ["rejected", ""]
+    assert view.select(Selection(without_rejected=True)) == [1]
 
 
 def test_gold_rows_are_those_a_person_judged(case: Case, run: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.text.sentences import LONGEST, Sentence, alternatives, sentences
+from engine.text.sentences import LONGEST, Sentence, sentences
 
 
 def texts(*lines: str) -> list[str]:
@@ -127,10 +127,6 @@ def test_a_long_run_is_cut_at_semicolons_then_commas_then_line_ends() -> None:
 
 def test_fragments_are_skipped() -> None:
     assert texts("x", "", "____", "", ")", "", "Yes") == ["Yes"]
-
-
-def test_alternatives_are_unique_in_order_of_first_appearance() -> None:
-    assert alternatives(["Yes.", "", "No way.", "", "Yes."]) == ["Yes.", "No way."]
 
 
 def test_nothing_gives_nothing() -> None:

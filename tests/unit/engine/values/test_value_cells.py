@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from engine.errors import UsageError
@@ -56,6 +58,13 @@ def test_a_correction_is_typed_as_text() -> None:
     assert typed("", FEE) is None
     with pytest.raises(UsageError, match="cannot be read"):
         typed("04/05/2024", OPEN)
+
+
+def test_items_of_a_list_are_kept_or_typed_as_text() -> None:
+    assert typed(f"{shown(DAY)}; 2024-04-03", [DAY, OPEN]) == [DAY, value_type("date").cell("2024-04-03")]
+    assert typed(json.dumps([DAY]), [DAY, OPEN]) == [DAY]
+    with pytest.raises(UsageError, match="cannot be read"):
+        typed(f"{shown(DAY)}; 04/05/2024", [DAY, OPEN])
 
 
 def test_evidence_is_that_of_the_text() -> None:

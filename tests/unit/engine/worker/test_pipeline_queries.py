@@ -108,6 +108,17 @@ def test_files_lie_beside_the_case_and_are_not_overwritten_unseen(ask: Callable[
         ask("pipelines.rename", path=renamed.path, name="../x")
 
 
+def test_a_text_is_kept_beside_a_file_that_others_changed(ask: Callable[..., Any], case: Path) -> None:
+    path = case.parent / "sample questions" / "Who.yaml"
+    saved = ask("pipelines.save", path=str(path), text="first", beside=True)
+    assert ask("pipelines.save", path=str(path), text="second", before=saved.digest, beside=True).name == "Who"
+    for name in ("Who (2)", "Who (3)"):
+        assert ask("pipelines.save", path=str(path), text="third", before=saved.digest, beside=True).name == name
+    assert ask("pipelines.save", path=str(path), text="second", before=saved.digest, beside=True).name == "Who"
+    assert path.read_text(encoding="utf-8") == "second"
+    assert path.with_stem("Who (3)").read_text(encoding="utf-8") == "third"
+
+
 def run_trial(case: Path, scratch: Path, **given: Any) -> Any:
     scratch.mkdir()
     job = TrialJob(case=case, directory=case.parent, **given)

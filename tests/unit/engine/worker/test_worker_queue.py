@@ -98,6 +98,24 @@ def test_questions_about_the_queue(case: Path, tmp_path: Path) -> None:
     play(script)
 
 
+def test_a_pipeline_that_is_renamed_keeps_its_runs_in_the_queue(case: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text("x")
+
+    async def script(window: Window) -> None:
+        for pipeline in ("officers.yaml", "other.yaml", "officers.yaml"):
+            await window.ask("queue.add", case=str(case), pipeline=str(tmp_path / pipeline))
+        given = {"case": str(case), "path": str(tmp_path / "officers.yaml")}
+        assert "is there already" in await window.ask("pipelines.rename", **given, name="other")
+        renamed = await window.ask("pipelines.rename", **given, name="who")
+        assert renamed["path"] == str(tmp_path / "who.yaml")
+        changed = await window.until(lambda e: e["event"] == "CaseChanged" and e["query"] == "pipelines.rename")
+        assert changed["case"] == str(case)
+
+    play(script)
+    assert [Path(entry.pipeline).name for entry in load_queue(case)] == ["who.yaml", "other.yaml", "who.yaml"]
+
+
 def test_a_run_over_the_documents_of_the_case_is_seen_while_it_goes_on(case: Path, tmp_path: Path) -> None:
     async def script(window: Window) -> None:
         window.send(command="ingest", id="i", folder=str(tmp_path / "records"), case=str(case))

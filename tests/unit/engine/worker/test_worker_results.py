@@ -17,6 +17,8 @@ from invented_results import PEOPLE, make_results
 from engine.worker.queries.registry import GROUPS, find_query
 from engine.worker.session import Session
 from models.errors import ModelError
+from storage.case import Case
+from storage.runs import Runs
 
 
 class Window:
@@ -110,6 +112,49 @@ def test_the_table_is_described_and_paged(made: tuple[Path, str]) -> None:
         assert page["rows"][0] == {"heading": "Ana Ruiz", "count": 3, "is_folded": False}
         assert [row["id"] for row in page["rows"][1:4]] == ["row2", "row3", "row5"]
         assert (page["total"], page["selected"]) == (6, 6)  # three headings, three rows that are not folded
+
+    talk(made, script)
+
+
+def test_runs_are_listed_without_reading_their_rows(made: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with Case(made[0]) as case:
+        case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted", model_digest="")
+        empty = case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted", model_digest="")
+        case.runs.save_results(empty, ("officer",), [])
+
+    def read(runs: Runs, run: str) -> None:
+        raise AssertionError(f"all rows of run {run} are read")
+
+    monkeypatch.setattr(Runs, "results", read)
+
+    async def script(window: Window) -> None:
+        listed = await window.ask("results.runs")
+        assert [run["rows"] for run in listed] == [0, None, 6]
+
+    talk(made, script)
+
+
+def test_rows_are_named_by_their_lines_in_the_table(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        spans = [{"first": 0, "last": 1}, {"first": 4, "last": 99}]
+        assert await window.about("results.ids", spans=spans) == ["row0", "row1", "row4", "row5"]
+        only = {"sort": "days", "descending": True, "filters": [{"column": "officer", "text": "ruiz"}]}
+        assert await window.about("results.ids", spans=[{"first": 1, "last": 2}], only=only) == ["row5", "row3"]
+        grouping = {"column": "officer", "all_folded": True, "others": ["Ana Ruiz"]}
+        lines = [{"first": 0, "last": 2}, {"first": 4, "last": 4}]  # a heading, two rows, a heading
+        assert await window.about("results.ids", spans=lines, grouping=grouping) == ["row2", "row3"]
+        by_act = {"column": "acts", "all_folded": False, "others": []}
+        whole = await window.about("results.ids", spans=[{"first": 0, "last": 99}], grouping=by_act)
+        assert sorted(whole) == [f"row{n}" for n in range(6)]
+
+    talk(made, script)
+
+
+def test_a_step_is_told_with_its_run(made: tuple[Path, str]) -> None:
+    async def script(window: Window) -> None:
+        await window.about("reviews.judge", rows=["row0"], kind="accept")
+        for query in ("reviews.undo", "reviews.redo"):
+            assert (await window.ask(query))["run_id"] == window.run
 
     talk(made, script)
 

@@ -1,0 +1,95 @@
+"""The rows that are selected in a table of which only some are here: the worker knows the ids of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from PySide6.QtWidgets import QAbstractItemView, QTableView
+
+from desktop.open_case import while_open
+from desktop.paged_model import PAGE_ROWS, PagedModel
+from desktop.workspace import Workspace
+from engine.worker.contract import Query
+from engine.worker.contract.results import ShownHeading
+
+MOST_SELECTED = 10_000
+"""Rows whose ids can be told to the worker in one command."""
+
+
+class SelectedRows:
+    """`ids` is the query for the ids of rows by their places in the table, with what the model asks besides."""
+
+    def __init__(
+        self, workspace: Workspace, model: PagedModel[Any], table: QTableView, ids: Query[tuple[str, ...]]
+    ) -> None:
+        self._workspace, self._model, self._table, self._ids = workspace, model, table, ids
+
+    @property
+    def count(self) -> int:
+        """Return how many rows are selected, headings among them."""
+        return sum(last - first + 1 for first, last in self._spans())
+
+    @property
+    def are_too_many(self) -> bool:
+        """Say whether they are more than can be told to the worker."""
+        return self.count > MOST_SELECTED
+
+    @property
+    def are_here(self) -> bool:
+        """Say whether all that is selected has come from the worker."""
+        return len(self.here()) == self.count
+
+    def here(self) -> list[Any]:
+        """Return the selected rows that have come, in the order of the table."""
+        spans = self._spans()
+        chosen = {number for first, last in spans for number in range(first, last + 1)}
+        loaded = sorted(self._model.loaded(), key=lambda pair: pair[0])
+        return [row for number, row in loaded if number in chosen]
+
+    def fetch(self) -> None:
+        """Have the selected rows fetched that have not come, as far as the model keeps them."""
+        for first, last in self._spans():
+            for number in range(first, last + 1, PAGE_ROWS):
+                self._model.row(number)
+            self._model.row(last)
+
+    def question(self) -> dict[str, Any]:
+        """Return what is to be asked for the ids of the selected rows."""
+        return {"spans": [{"first": first, "last": last} for first, last in self._spans()], **self._model.question()}
+
+    def use(self, then: Callable[[list[str]], object]) -> str:
+        """Call `then` with the ids of all selected rows, at once where they are here.
+
+        Return the id of the question to the worker, empty where none was needed. Too many rows are refused.
+        """
+        here = self.here()
+        if len(here) == self.count:
+            then(list(dict.fromkeys(row.id for row in here if not isinstance(row, ShownHeading))))
+        elif self.are_too_many:
+            self._workspace.said.emit(
+                f"More than {MOST_SELECTED:,} rows are selected; nothing was done.", "Select fewer at a time."
+            )
+        else:
+            return self._workspace.ask(
+                self._ids, while_open(self._workspace, lambda ids: then(list(ids))), **self.question()
+            )
+        return ""
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return the first and last rows of what is selected, in order; a row may have to be selected whole."""
+        ranges = self._table.selectionModel().selection().toList()
+        if self._table.selectionBehavior() == QAbstractItemView.SelectionBehavior.SelectRows:
+            ranges = [each for each in ranges if each.width() == self._model.columnCount()]
+        return _joined(sorted((each.top(), each.bottom()) for each in ranges))
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans that touch or overlap; they are sorted."""
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(last, joined[-1][1])
+        else:
+            joined.append((first, last))
+    return joined

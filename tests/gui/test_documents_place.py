@@ -1,0 +1,185 @@
+"""The table of documents: what is selected beyond the rows that are here, and what another case leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gui_waiting import WAIT
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QInputDialog, QMessageBox
+from pytestqt.qtbot import QtBot
+
+from desktop.paged_model import PAGE_ROWS
+from desktop.places.documents import DocumentsPlace
+from desktop.window import MainWindow
+from engine.documents.codec import document_to_json
+from engine.documents.document import Document, Line, Page, Span
+from engine.rows import DocumentId
+from engine.worker.contract.documents import REMOVAL
+from storage.case import Case
+from storage.documents import LineRecord
+from storage.listing import DocumentFilter
+
+MANY = 2 * PAGE_ROWS + 50
+
+
+def make_case(path: Path, count: int) -> Path:
+    with Case(path) as case, case.transaction():
+        for number in range(count):
+            id = f"{number:064x}"
+            page = Page(1, 0.0, 0.0, "text", "", Span(1, 1))
+            line = Line(1, 1, "An officer struck a man.")
+            document = Document(DocumentId(id), f"record {number:05}.txt", "text", 1000, (page,), (line,))
+            case.documents.save(
+                id,
+                filename=document.filename,
+                kind="text",
+                size_bytes=1000,
+                page_count=1,
+                body=document_to_json(document),
+                lines=[LineRecord(line.number, line.page, line.text)],
+            )
+            case.documents.add_path(id, f"/records/{document.filename}")
+    return path
+
+
+def open_case(qtbot: QtBot, window: MainWindow, path: Path, count: int) -> DocumentsPlace:
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Documents")
+    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    qtbot.waitUntil(lambda: place.model.rowCount() == count and place.model.row(0) is not None, timeout=WAIT)
+    return place
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    return make_case(tmp_path / "many.redwell", MANY)
+
+
+@pytest.fixture
+def reading(many: Path) -> Iterator[Case]:
+    with Case(many, read_only=True) as case:
+        yield case
+
+
+@pytest.fixture
+def place(qtbot: QtBot, window: MainWindow, many: Path) -> DocumentsPlace:
+    """The table of more documents than come at once."""
+    return open_case(qtbot, window, many, MANY)
+
+
+def count(case: Case, **wanted: object) -> int:
+    return case.listing.count_documents(DocumentFilter(**wanted))  # type: ignore[arg-type]
+
+
+def select_all(place: DocumentsPlace) -> None:
+    place.table.setFocus()
+    QTest.keyClick(place.table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_all_that_is_selected_is_tagged_starred_and_offered(qtbot: QtBot, place: DocumentsPlace, reading: Case) -> None:
+    select_all(place)
+    place.tag("all")
+    place.toggle_star()
+    qtbot.waitUntil(lambda: count(reading, tags=("all",)) > 0 and count(reading, starred=True) > 0, timeout=WAIT)
+    assert (count(reading, tags=("all",)), count(reading, starred=True)) == (MANY, MANY)
+    qtbot.waitUntil(lambda: len(set(place.workspace.selected_documents)) == MANY, timeout=WAIT)
+    place.toggle_star()
+    qtbot.waitUntil(lambda: count(reading, starred=True) == 0, timeout=WAIT)
+
+
+def test_what_is_selected_stays_so_when_its_rows_come(qtbot: QtBot, place: DocumentsPlace) -> None:
+    select_all(place)
+    qtbot.waitUntil(lambda: len(place.workspace.selected_documents) == MANY, timeout=WAIT)
+    place.model.row(MANY - 1)
+    qtbot.waitUntil(lambda: place.model.row(MANY - 1) is not None, timeout=WAIT)
+    assert place.table.selectionModel().isRowSelected(MANY - 1)
+    assert place.table.selectionModel().isRowSelected(PAGE_ROWS)
+    place.deactivate()
+    assert len(place.workspace.selected_documents) == MANY
+
+
+def test_a_selection_from_here_to_a_row_far_down_is_of_these_rows(
+    qtbot: QtBot, place: DocumentsPlace, reading: Case
+) -> None:
+    place.table.selectRow(1)
+    place.table.scrollToBottom()
+    qtbot.waitUntil(lambda: place.model.row(MANY - 1) is not None, timeout=WAIT)  # and none of those between
+    last = place.table.visualRect(place.model.index(MANY - 1, 1)).center()
+    shift = Qt.KeyboardModifier.ShiftModifier
+    QTest.mouseClick(place.table.viewport(), Qt.MouseButton.LeftButton, shift, last)
+    place.tag("all but the first")
+    qtbot.waitUntil(lambda: count(reading, tags=("all but the first",)) > 0, timeout=WAIT)
+    assert count(reading, tags=("all but the first",)) == MANY - 1
+
+
+def test_a_tag_is_taken_off_all_that_is_selected(qtbot: QtBot, place: DocumentsPlace, reading: Case) -> None:
+    select_all(place)
+    place.tag("all")
+    qtbot.waitUntil(lambda: count(reading, tags=("all",)) == MANY, timeout=WAIT)
+    place.ask_untag()
+    qtbot.waitUntil(lambda: bool(place.findChildren(QInputDialog)), timeout=WAIT)
+    dialog = place.findChildren(QInputDialog)[-1]
+    assert f"{MANY} documents" in dialog.labelText()
+    assert dialog.comboBoxItems() == ["all"]
+    dialog.accept()
+    qtbot.waitUntil(lambda: count(reading, tags=("all",)) == 0, timeout=WAIT)
+
+
+def test_all_that_is_selected_is_removed_and_put_back(
+    qtbot: QtBot, window: MainWindow, place: DocumentsPlace, reading: Case
+) -> None:
+    select_all(place)
+    place.ask_removal()
+    qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=WAIT)
+    box = window.findChildren(QMessageBox)[-1]
+    assert f"Remove {MANY} documents" in box.text()
+    next(button for button in box.buttons() if button.text() == "Remove").click()
+    qtbot.waitUntil(lambda: count(reading) == 0, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 0, timeout=WAIT)
+    place.facets.choose({"removed": True})
+    qtbot.waitUntil(lambda: place.model.rowCount() == MANY and place.model.row(0) is not None, timeout=WAIT)
+    select_all(place)
+    place.put_back()
+    qtbot.waitUntil(lambda: count(reading) == MANY, timeout=WAIT)
+
+
+def test_too_many_documents_to_name_are_refused(
+    qtbot: QtBot, place: DocumentsPlace, reading: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop.selected_rows.MOST_SELECTED", MANY - 1)
+    select_all(place)
+    assert place.workspace.selected_documents == []
+    with qtbot.waitSignal(place.workspace.said, timeout=WAIT) as said:
+        place.tag("all")
+    assert "249" in said.args[0]
+    assert count(reading, tags=("all",)) == 0
+
+
+def test_filters_of_the_last_case_do_not_hide_the_documents_of_the_next(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    first = make_case(tmp_path / "first.redwell", 3)
+    with Case(first) as case:
+        case.labels.tag([f"{0:064x}"], "seen")
+        case.labels.remove_documents([f"{1:064x}"])
+    place = open_case(qtbot, window, first, 2)
+    place.facets.choose({"removed": True, "tags": ["seen"]})
+    place.names.setText("no such name")
+    qtbot.waitUntil(lambda: place.model.rowCount() == 0 and place._nothing.isVisible(), timeout=WAIT)
+    asked: list[dict[str, object]] = []
+    ask = window.workspace.client.ask
+
+    def listen(query: object, *args: object, **given: object) -> str:
+        if query is not REMOVAL and "only" in given and given["case"] != str(first):
+            asked.append(given["only"])  # type: ignore[arg-type]
+        return ask(query, *args, **given)  # type: ignore[call-overload,no-any-return]
+
+    window.workspace.client.ask = listen  # type: ignore[assignment,method-assign]
+    open_case(qtbot, window, make_case(tmp_path / "second.redwell", 4), 4)
+    assert place.facets.chosen() == {}
+    assert asked and not any(only.get("removed") or only.get("tags") or only.get("text") for only in asked)

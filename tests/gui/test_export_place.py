@@ -1,0 +1,173 @@
+"""Export offers what Results shows and nothing of another case, and refuses what it cannot choose."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gui_waiting import WAIT
+from invented_results import PIPELINE, make_results
+from many_results import make_many_results
+from pytestqt.qtbot import QtBot
+
+from desktop.places.export import ExportPlace
+from desktop.places.results import ResultsPlace
+from desktop.window import MainWindow
+from engine.custody.recording import record_results
+from engine.worker.contract.results import RUNS
+from storage.case import Case
+
+OTHER = PIPELINE.replace("Who?", "When?")
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """A case of two runs, the second with two of the six rows."""
+    path, first = make_results(tmp_path / "made")
+    with Case(path) as case:
+        run = case.runs.start(pipeline_yaml=OTHER, pipeline_digest="q", model_name="scripted", model_digest="")
+        rows = [case.rows.get(first, id) for id in case.runs.results(first).row_ids[:2]]  # type: ignore[union-attr]
+        case.rows.save(run, "same_officer", rows)
+        case.runs.save_results(run, ("days",), [row.id for row in rows])
+        record_results(case, run)
+        case.runs.finish(run, "finished")
+    return path
+
+
+@pytest.fixture
+def results(qtbot: QtBot, opened: MainWindow) -> ResultsPlace:
+    opened.go_to("Results")
+    place = next(place for place in opened.places if isinstance(place, ResultsPlace))
+    show(qtbot, place, "1")
+    return place
+
+
+@pytest.fixture
+def export(opened: MainWindow) -> ExportPlace:
+    return next(place for place in opened.places if isinstance(place, ExportPlace))
+
+
+def show(qtbot: QtBot, place: ResultsPlace, run: str) -> None:
+    qtbot.waitUntil(lambda: place.model.result(0) is not None, timeout=WAIT)
+    place.show_run(run)
+    qtbot.waitUntil(lambda: place.run == run and place.model.result(0) is not None, timeout=WAIT)
+
+
+def enter(qtbot: QtBot, window: MainWindow, export: ExportPlace) -> None:
+    window.go_to("Export")
+    qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
+
+
+def written(qtbot: QtBot, export: ExportPlace, file: Path) -> list[dict[str, str]]:
+    export.file.setText(str(file))
+    with qtbot.waitSignal(export.workspace.job.finished, timeout=WAIT):
+        export.export()
+    with file.open(encoding="utf-8", newline="") as read:
+        return list(csv.DictReader(read))
+
+
+def test_the_run_that_results_shows_is_offered_every_time(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    enter(qtbot, opened, export)
+    assert export.runs.currentData() == "1"
+    assert len(written(qtbot, export, tmp_path / "one.csv")) == 6
+    opened.go_to("Results")
+    show(qtbot, results, "2")
+    enter(qtbot, opened, export)
+    qtbot.waitUntil(lambda: export.runs.currentData() == "2", timeout=WAIT)
+    assert len(written(qtbot, export, tmp_path / "two.csv")) == 2
+
+
+def test_a_run_that_is_to_be_exported_comes_before_what_results_shows(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace
+) -> None:
+    opened.workspace.export_wanted.emit("2")
+    qtbot.waitUntil(export.start.isEnabled, timeout=WAIT)
+    qtbot.wait(200)  # both lists of runs are there
+    assert export.runs.currentData() == "2"
+
+
+def test_the_runs_of_the_last_case_are_not_offered_in_the_next(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    enter(qtbot, opened, export)
+    assert export.runs.count() == 2
+    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
+        opened.workspace.open_case(str(make_many_results(tmp_path / "next.redwell", 3)[0]))
+    assert export.runs.count() == 0
+    qtbot.waitUntil(lambda: export.runs.count() == 1 and export.start.isEnabled(), timeout=WAIT)
+    assert "3 rows" in export.runs.currentText()
+    assert export.file.text().endswith("next.csv")
+
+
+def test_runs_that_come_after_another_case_was_opened_are_dropped(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    held: list[Any] = []
+    client, ask = opened.workspace.client, opened.workspace.client.ask
+
+    def hold(query: Any, then: Any, failed: Any = None, **given: Any) -> str:
+        if query is RUNS and given["case"] == str(tmp_path / "made" / "invented.redwell"):
+            return ask(query, lambda answer: held.append(lambda: then(answer)), failed, **given)
+        return ask(query, then, failed, **given)
+
+    client.ask = hold  # type: ignore[assignment,method-assign]
+    opened.go_to("Export")
+    qtbot.waitUntil(lambda: bool(held), timeout=WAIT)
+    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
+        opened.workspace.open_case(str(make_many_results(tmp_path / "next.redwell", 3)[0]))
+    qtbot.waitUntil(lambda: export.runs.count() == 1, timeout=WAIT)
+    held[0]()
+    assert "3 rows" in export.runs.currentText()
+
+
+def test_rows_of_another_run_that_are_to_be_alone_are_refused(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    results.table.go_to(0, 1)
+    enter(qtbot, opened, export)
+    qtbot.waitUntil(lambda: "(1)" in export.only_selected.text(), timeout=WAIT)
+    export.only_selected.setChecked(True)
+    export.runs.setCurrentIndex(export.runs.findData("2"))
+    refuse(qtbot, export, tmp_path / "rows.csv")
+    export.only_selected.click()  # it can be taken off
+    assert not export.only_selected.isChecked() and not export.only_selected.isEnabled()
+    assert len(written(qtbot, export, tmp_path / "rows.csv")) == 2
+
+
+def test_columns_of_another_run_that_are_to_be_alone_are_refused(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    enter(qtbot, opened, export)
+    export.only_columns.setChecked(True)
+    export.runs.setCurrentIndex(export.runs.findData("2"))
+    refuse(qtbot, export, tmp_path / "columns.csv")
+    export.only_columns.click()
+    assert len(written(qtbot, export, tmp_path / "columns.csv")) == 2
+
+
+def test_a_file_is_not_overwritten_with_no_rows(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    results.table.go_to(0, 1)
+    enter(qtbot, opened, export)
+    qtbot.waitUntil(lambda: "(1)" in export.only_selected.text(), timeout=WAIT)
+    export.only_selected.setChecked(True)
+    assert len(written(qtbot, export, tmp_path / "rows.csv")) == 1
+    opened.go_to("Results")
+    results.table.clearSelection()
+    enter(qtbot, opened, export)
+    before = (tmp_path / "rows.csv").read_bytes()
+    refuse(qtbot, export, tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_bytes() == before
+
+
+def refuse(qtbot: QtBot, export: ExportPlace, file: Path) -> None:
+    export.file.setText(str(file))
+    with qtbot.waitSignal(export.workspace.said, timeout=WAIT) as said:
+        export.export()
+    assert said.args[0].endswith("Nothing was written.")
+    assert not export.workspace.job.is_going

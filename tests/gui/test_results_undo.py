@@ -1,0 +1,74 @@
+"""What is taken back with Ctrl+Z is named: a decision about names, and an edit of another run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from gui_waiting import WAIT
+from invented_results import PIPELINE, make_results
+from PySide6.QtCore import QItemSelectionModel
+from pytestqt.qtbot import QtBot
+
+from desktop.places.results import ResultsPlace
+from desktop.window import MainWindow
+from storage.case import Case
+
+OTHER = PIPELINE.replace("Who?", "When?")
+
+
+@pytest.fixture
+def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
+    path, first = make_results(tmp_path / "made")
+    with Case(path) as case:
+        run = case.runs.start(pipeline_yaml=OTHER, pipeline_digest="q", model_name="scripted", model_digest="")
+        rows = [case.rows.get(first, id) for id in case.runs.results(first).row_ids[:2]]  # type: ignore[union-attr]
+        case.rows.save(run, "same_officer", rows)
+        case.runs.save_results(run, ("days",), [row.id for row in rows])
+        case.runs.finish(run, "finished")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    place = next(place for place in window.places if isinstance(place, ResultsPlace))
+    show(qtbot, place, first, 6)
+    return place
+
+
+def show(qtbot: QtBot, place: ResultsPlace, run: str, rows: int) -> None:
+    place.show_run(run)
+    qtbot.waitUntil(
+        lambda: place.run == run and place.model.rowCount() == rows and place.model.result(0) is not None, timeout=WAIT
+    )
+
+
+def test_a_merge_of_names_is_taken_back_and_what_stays_is_said(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    officer = lambda row: place.model.index(row, 1).data()  # noqa: E731
+    place.table.go_to(4, 1)
+    place.table.selectionModel().setCurrentIndex(place.model.index(0, 1), QItemSelectionModel.SelectionFlag.Select)
+    place.merge_selected()
+    qtbot.waitUntil(lambda: officer(4) == "Daniel Harmon", timeout=WAIT)
+    place.undo()
+    qtbot.waitUntil(lambda: officer(4) == "Michael Harmon", timeout=WAIT)
+    qtbot.waitUntil(lambda: place.parts.said.text() == "Undone: the other name in row 5.", timeout=WAIT)
+    assert "The question still has your decision" in window.messages.text
+    assert "same_as" in next(place_of_questions(window).glob("*.yaml")).read_text(encoding="utf-8")
+    place.redo()
+    qtbot.waitUntil(lambda: place.parts.said.text() == "Redone: the other name in row 5.", timeout=WAIT)
+
+
+def place_of_questions(window: MainWindow) -> Path:
+    case = Path(window.workspace.case)
+    return next(folder for folder in case.parent.iterdir() if folder.is_dir() and any(folder.glob("*.yaml")))
+
+
+def test_an_edit_of_another_run_is_told_with_that_run(qtbot: QtBot, place: ResultsPlace) -> None:
+    place.table.go_to(4, 1)
+    place.review.judge("accept")
+    qtbot.waitUntil(lambda: place.parts.said.text().startswith("Row 5 is accepted"), timeout=WAIT)
+    show(qtbot, place, "2", 2)
+    place.undo()
+    qtbot.waitUntil(lambda: place.parts.said.text() == "Undone: accepting a row, in run 1.", timeout=WAIT)
+    place.redo()
+    qtbot.waitUntil(lambda: place.parts.said.text() == "Redone: accepting a row, in run 1.", timeout=WAIT)
