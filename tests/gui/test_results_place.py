@@ -415,7 +415,7 @@ def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(
     with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
         top = QPoint(200, round(view.drawing.heights[-1]) + 8)
         QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=top)
-    assert results.evidence.where.startswith("This value was not looked for")
+    assert results.evidence.where.startswith("This value has no place")
     for suffix in ("png", "svg"):
         with qtbot.waitSignal(panel.pictures.written, timeout=WAIT):
             panel.save(str(tmp_path / f"timeline.{suffix}"))

@@ -80,7 +80,7 @@ def test_a_list_of_terms_is_counted_and_leads_to_its_lines(
 
     out = tmp_path / "counts.csv"
     dialog.save(str(out))
-    qtbot.waitUntil(lambda: "Written" in dialog.told.text(), timeout=WAIT)
+    qtbot.waitUntil(lambda: "Saved to" in dialog.told.text(), timeout=WAIT)
     assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + len(expected)
     saving = dialog.ask_to_save()
     assert saving.acceptMode() == QFileDialog.AcceptMode.AcceptSave
