@@ -44,7 +44,7 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
     assert [panel.fate.itemText(n) for n in range(2)] == ["Failed (2)", "Left out (1)"]
     texts = [[panel.entries.index(row, column).data() for column in range(5)] for row in range(2)]
     assert texts == [
-        ["bad.pdf", "", "no PDF (damaged)", "Repair it.", ""],
+        ["bad.pdf", "", "no PDF", "Repair it.", ""],
         ["record 3.pdf", "find", "no end in sight", "Ask for less.", '{"a": ['],
     ]
     panel.table.activated.emit(panel.entries.index(0, 0))

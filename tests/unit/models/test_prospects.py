@@ -70,7 +70,7 @@ def test_a_context_beyond_the_memory_is_named(measured):
     # 2 GB are left for 32,768 tokens that need 4: half of them fit.
     (found,) = prospects([status(size=2 * GB, kv=4 * GB, free=4 * GB)])
     assert (found.verdict, found.most_context) == ("fits", 16384)
-    assert "REDWELL_CONTEXT_TOKENS to 16384" in found.why
+    assert "(REDWELL_CONTEXT_TOKENS) to 16384" in found.why
     (found,) = prospects([status(size=2 * GB, kv=32 * GB, free=3 * GB)])
     assert found.verdict == "will not fit"  # 1,024 tokens are of no use
 

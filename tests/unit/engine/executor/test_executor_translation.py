@@ -55,7 +55,7 @@ def test_a_case_opens_or_says_why_not(tmp_path) -> None:
     path = tmp_path / "c.redwell"
     with pytest.raises(CaseError, match="there is no case at") as caught:
         open_case(path, create=False)
-    assert "Check the path" in caught.value.advice
+    assert "Open it where it is now" in caught.value.advice
     with open_case(path) as case:
         assert isinstance(case, Case)
         with pytest.raises(CaseError, match="already open for writing"):
