@@ -177,6 +177,6 @@ def _say_next(case: Path) -> None:
         soft_wrap=True,
     )
     console.print(
-        styled("  ", (f"redwell export {word} FILE", "bold cyan"), "   write the table again, in any format"),
+        styled("  ", (f"redwell export {word} --out FILE", "bold cyan"), "   write the table again, in any format"),
         soft_wrap=True,
     )
