@@ -101,7 +101,8 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     if not wish:
         raise UsageError("there is no note", advice="Say in plain words what should be different.")
     noted = checked(replace(proposal, notes=(*proposal.notes, wish)))
-    by_words = _merged(proposal, replace(without_named(proposal, wish), notes=noted.notes))
+    dropped, is_all = without_named(proposal, wish)
+    by_words = dropped if is_all and dropped != proposal else replace(dropped, notes=noted.notes)
     if model is None:
         return Draft(by_words, "no model is installed")
     prompt = prompt_template("ask/revise").render(

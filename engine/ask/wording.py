@@ -63,7 +63,7 @@ _DROPS: Final = (
         r"(?:i )?(?:don't|dont|do not) (?:need|want)) (.+)$"
     ),
     re.compile(r"(.+?) (?:can|could|should|may) (?:go|be (?:dropped|removed|deleted|left out))$"),
-    re.compile(r"(.+?) (?:is|are) (?:not|n't) (?:needed|wanted|necessary)$"),
+    re.compile(r"(.+?) (?:is|are)(?: not|n't|nt) (?:needed|wanted|necessary)$"),
 )
 _LONGEST_NOUN: Final = 3
 """In words."""
@@ -135,22 +135,23 @@ def _with_asked(proposal: Proposal) -> Proposal:
     return replace(proposal, columns=distinct((Column(proposal.row[:LONGEST_NAME], kind), *columns)))
 
 
-def without_named(proposal: Proposal, note: str) -> Proposal:
+def without_named(proposal: Proposal, note: str) -> tuple[Proposal, bool]:
     """Drop the columns that a note asks to drop: `no email or phone`, `I don't need the page`, `cost can go`.
 
     A part of the note counts where it names nothing but columns, each by its name or by a word that no other has. At
-    least one column stays.
+    least one column stays. Return also whether the note asks for nothing else.
     """
     unwanted: set[str] = set()
-    goes_on = False
-    for part in re.split(r"[.,;!]|\b(?:please|pls|thanks|thank you)\b", note.lower()):
+    goes_on, is_all = False, True
+    for part in filter(str.strip, re.split(r"[.,;!]|\b(?:please|pls|thanks|thank you)\b", note.lower())):
         wish = next((found[1] for pattern in _DROPS if (found := pattern.match(part.strip()))), part if goes_on else "")
         names = [name for name in re.split(r"\s*(?:/|&|\b(?:and|or|nor|no)\b)\s*", wish) if name.strip()]
         named = {column.field for name in names if (column := _named(name, proposal.columns))}
         goes_on = bool(names) and len(named) == len(names)
+        is_all &= goes_on
         unwanted |= named if goes_on else set()
     kept = tuple(column for column in proposal.columns if column.field not in unwanted)
-    return replace(proposal, columns=kept or proposal.columns)
+    return replace(proposal, columns=kept or proposal.columns), is_all
 
 
 def _named(name: str, columns: Sequence[Column]) -> Column | None:

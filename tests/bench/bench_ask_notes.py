@@ -1,7 +1,7 @@
 """How many notes in plain words change a typed question's table as they should: `redwell bench ask_notes`.
 
-Two sets of thirty tables with a note each (ask_notes.jsonl, ask_notes_second.jsonl), written with their gold by
-somebody who had not seen the code; nothing was chosen by either. A change is right where a row is a document exactly if
+Three sets of thirty tables with a note each (ask_notes.jsonl and those beside it), written with their gold by
+somebody who had not seen the code; what was chosen by them is said in docs/ask.md. A change is right where a row is a document exactly if
 the gold says so, each wanted column is there and no other, and a note that only says which things belong into the table
 is kept for the model that reads the documents.
 """
@@ -19,7 +19,7 @@ from engine.ask.drafting import _column, revise
 from engine.ask.proposal import Proposal
 from engine.cli.local_models import open_model
 
-SETS = ("notes", "notes_second")
+SETS = ("notes", "notes_second", "notes_third")
 
 
 async def measure(name: str, notes: str) -> None:

@@ -128,6 +128,9 @@ def test_columns_that_a_note_drops_are_dropped_where_the_model_leaves_them() -> 
     for asked in (same, None):
         made = asyncio.run(revise(CARS, "state can go", asked)).proposal
         assert (made.columns, made.notes) == ((Column("car"),), ())
+        more = "No state. Instead: is it insured?"
+        made = asyncio.run(revise(CARS, more, asked)).proposal
+        assert (made.columns, made.notes) == ((Column("car"),), (more,))  # what else is wished is told to the model
 
 
 def test_every_file_may_be_the_thing_that_a_wish_wants_a_row_for() -> None:

@@ -72,7 +72,7 @@ HIVES = ("hive number", "beekeeper", "e-mail", "cost of food", "cost")
         ("I don't need the hive number or the cost, thanks", "beekeeper, e-mail, cost of food"),
         ("please drop food", "hive number, beekeeper, e-mail, cost"),
         ("no hive number no beekeeper pls", "e-mail, cost of food, cost"),
-        ("the beekeeper column is not needed", "hive number, e-mail, cost of food, cost"),
+        ("the beekeeper column isn't needed", "hive number, e-mail, cost of food, cost"),
         ("no beekeepers under 18", ", ".join(HIVES)),
         ("drop the cost and the queen", ", ".join(HIVES)),
         ("only hives, no swarms", ", ".join(HIVES)),
@@ -83,11 +83,12 @@ HIVES = ("hive number", "beekeeper", "e-mail", "cost of food", "cost")
 )
 def test_a_note_that_names_columns_drops_them(note: str, kept: str) -> None:
     table = Proposal("Which hives?", "hive", tuple(map(Column, HIVES)))
-    assert ", ".join(column.name for column in without_named(table, note).columns) == kept
+    assert ", ".join(column.name for column in without_named(table, note)[0].columns) == kept
 
 
 def test_the_last_column_stays() -> None:
-    assert without_named(CARS := Proposal("Cars?", "car", (Column("car"),)), "no car") == CARS
+    cars = Proposal("Cars?", "car", (Column("car"),))
+    assert without_named(cars, "no car")[0] == cars
 
 
 @pytest.mark.parametrize(
