@@ -8,32 +8,19 @@ from typing import Any
 
 import pytest
 from gui_waiting import WAIT
-from invented_results import PIPELINE, make_results
-from many_results import make_many_results
+from many_results import make_many_results, make_two_runs
 from pytestqt.qtbot import QtBot
 
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
-from engine.custody.recording import record_results
 from engine.worker.contract.results import RUNS
-from storage.case import Case
-
-OTHER = PIPELINE.replace("Who?", "When?")
 
 
 @pytest.fixture
 def case(tmp_path: Path) -> Path:
     """A case of two runs, the second with two of the six rows."""
-    path, first = make_results(tmp_path / "made")
-    with Case(path) as case:
-        run = case.runs.start(pipeline_yaml=OTHER, pipeline_digest="q", model_name="scripted", model_digest="")
-        rows = [case.rows.get(first, id) for id in case.runs.results(first).row_ids[:2]]  # type: ignore[union-attr]
-        case.rows.save(run, "same_officer", rows)
-        case.runs.save_results(run, ("days",), [row.id for row in rows])
-        record_results(case, run)
-        case.runs.finish(run, "finished")
-    return path
+    return make_two_runs(tmp_path / "made")[0]
 
 
 @pytest.fixture

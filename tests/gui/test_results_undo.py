@@ -6,26 +6,17 @@ from pathlib import Path
 
 import pytest
 from gui_waiting import WAIT
-from invented_results import PIPELINE, make_results
+from many_results import make_two_runs
 from PySide6.QtCore import QItemSelectionModel
 from pytestqt.qtbot import QtBot
 
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
-from storage.case import Case
-
-OTHER = PIPELINE.replace("Who?", "When?")
 
 
 @pytest.fixture
 def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
-    path, first = make_results(tmp_path / "made")
-    with Case(path) as case:
-        run = case.runs.start(pipeline_yaml=OTHER, pipeline_digest="q", model_name="scripted", model_digest="")
-        rows = [case.rows.get(first, id) for id in case.runs.results(first).row_ids[:2]]  # type: ignore[union-attr]
-        case.rows.save(run, "same_officer", rows)
-        case.runs.save_results(run, ("days",), [row.id for row in rows])
-        case.runs.finish(run, "finished")
+    path, first = make_two_runs(tmp_path / "made")
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(path))
     window.go_to("Results")
