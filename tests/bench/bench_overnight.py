@@ -2,7 +2,8 @@
 
 The corpus is made in FOLDER if it is not there. REDWELL_BENCH_PAGES (1000; quick: 100) says how many pages,
 REDWELL_BENCH_KILLS (2) how often the run is killed, REDWELL_BENCH_SECONDS (3600) when to end and report what is there,
-REDWELL_BENCH_PIPELINE the pipeline (`overnight`; `overnight_cascade` asks about the pages that a word search chooses).
+REDWELL_BENCH_PIPELINE the pipeline (`overnight`; `overnight_cascade` asks about the pages that a word search chooses;
+`officers` is the template).
 Figures are printed and kept in FOLDER/overnight.json, the events with their seconds in FOLDER/events.jsonl.
 """
 
@@ -23,6 +24,7 @@ from jobs import HERE, Shape
 from kernel_calls import measure_rates
 from side_by_side import Settings
 
+from engine.templates import template
 from models.errors import ModelMissing
 from models.install import find_model
 
@@ -33,6 +35,7 @@ context of so many cells holds with their prompts."""
 
 PIPELINES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "overnight": lambda finding: True,
+    "officers": lambda finding: True,
     "overnight_cascade": lambda finding: (
         finding["charge"] == "improper pursuit" and finding["date"][:4] in {"2020", "2021"}
     ),
@@ -53,7 +56,9 @@ def test_overnight() -> None:
         make_corpus(corpus, pages)
     case = _fresh_folder(chosen) / "case.redwell"
     name = os.environ.get("REDWELL_BENCH_PIPELINE", "overnight")
-    pipeline = Path(shutil.copy(HERE / f"{name}.yaml", case.with_name("overnight.yaml")))
+    source = template("officers").text if name == "officers" else (HERE / f"{name}.yaml").read_text(encoding="utf-8")
+    pipeline = case.with_name("overnight.yaml")
+    pipeline.write_text(source, encoding="utf-8")
     gold = _gold_of(corpus / "gold.json", PIPELINES[name], case.with_name("gold.json"))
     floor = FloorRates(gguf, chosen.seconds)
     floor.measure_each()
