@@ -145,7 +145,9 @@ def meters_text(run: RunProgress) -> str:
     """Write in one line what a run takes and how fast it is."""
     parts = [f"{duration_text(run.elapsed_seconds)} so far"]
     if run.files_done < run.files_total:
-        parts.append(f"{run.files_done:,} of {counted(run.files_total, 'file')} read")
+        left = run.reading_left_seconds
+        about = f" (about {duration_text(left)} left for reading)" if left else ""
+        parts.append(f"{run.files_done:,} of {counted(run.files_total, 'file')} read{about}")
     if run.loading:
         parts.append(f"loading {run.loading}")
     calls = run.calls_made + run.calls_from_cache

@@ -31,6 +31,7 @@ from desktop.theme import icon
 from desktop.words import duration_text
 from desktop.workspace import Workspace
 from engine.worker.contract.queue import QueueEntry
+from engine.worker.contract.run import RunProgress
 
 _NOT_YET = "Nothing is running.\n\nChoose Start: steps, rows and reasons appear here as the work goes on."
 _BUILDING = "A question is being improved.\n\nImprove shows the plans that are tried."
@@ -268,13 +269,19 @@ class RunPlace(Place):
             )
             self.status.setText(busy or text)
             return
-        share = job.run.share_done if job.run is not None else 0.0
+        share, left, of_what = _how_far(job.run) if job.run is not None else (0.0, None, "")
         self.bar.setRange(0, _BAR_STEPS if share else 0)
         self.bar.setValue(round(share * _BAR_STEPS))
-        left = job.run.left_seconds if job.run is not None else None
-        ends = f", about {duration_text(left)} left" if left and job.state == "going" else ""
+        ends = f", about {duration_text(left)} left{of_what}" if left and job.state == "going" else ""
         where = "" if self.queue.current else f" in {Path(self.queue.case).stem}"
         self.status.setText(f"{_GOING.get(job.state, 'Running')}: {name_of(running)}{where}{ends}")
+
+
+def _how_far(run: RunProgress) -> tuple[float, float | None, str]:
+    """Return the share done, the seconds left and what these are for: reading until the first row is asked about."""
+    if run.files_done < run.files_total and not run.share_done:
+        return run.files_done / run.files_total, run.reading_left_seconds, " for reading the files"
+    return run.share_done, run.left_seconds, ""
 
 
 SHOWN_MILLISECONDS = 15_000

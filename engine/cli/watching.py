@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -145,7 +144,7 @@ def picture(state: RunState, console: Console) -> RenderableType:
         grid.add_column(no_wrap=True, overflow="ellipsis")
     for files in state.files.values():
         bar = ProgressBar(total=max(files.total, 1), completed=files.done, width=BAR_WIDTH)
-        grid.add_row(one_line(files.dataset), bar, f"{files.done}/{files.total}", _files_text(files))
+        grid.add_row(one_line(files.dataset), bar, f"{files.done}/{files.total}", _files_text(files, state.clock()))
     for operator in state.operators.values():
         grid.add_row(*_operator_row(state, operator))
     outer = Table.grid()
@@ -174,11 +173,13 @@ def _end_text(end: OperatorFinished) -> str:
     return ", ".join(parts)
 
 
-def _files_text(files: FileState) -> str:
+def _files_text(files: FileState, now: float) -> str:
     parts = [counted(files.pages, "page")]
     parts += [f"{files.ocr_pages} by OCR"] if files.ocr_pages else []
     parts += [f"{files.known} known already"] if files.known else []
     parts += [f"{files.failed} failed"] if files.failed else []
+    left = files.seconds_left(now)
+    parts += [f"about {span_text(left)} left"] if left else []
     return ", ".join(parts)
 
 
@@ -233,14 +234,15 @@ def _line(event: Event) -> str:
 
 
 def _progress_line(state: RunState) -> str:
-    parts = [f"{files.dataset} {files.done}/{files.total}" for files in _unfinished(state.files.values())]
+    parts = []
+    for files in state.files.values():
+        if files.done < files.total:
+            left = files.seconds_left(state.clock())
+            eta = f" (about {span_text(left)} left for reading)" if left else ""
+            parts.append(f"{files.dataset} {files.done}/{files.total}{eta}")
     for operator in state.operators.values():
         if operator.total and operator.end is None:
             left = state.operator_seconds_left(operator)
             eta = f" (about {span_text(left)} left)" if left else ""
             parts.append(f"{operator.name} {operator.done}/{operator.total}{eta}")
     return one_line(" · ".join([*parts, _foot(state, 200)]))
-
-
-def _unfinished(files: Iterable[FileState]) -> list[FileState]:
-    return [f for f in files if f.done < f.total]

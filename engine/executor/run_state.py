@@ -50,7 +50,7 @@ CHARACTERS_WRITTEN = 10.0
 
 @dataclass
 class FileState:
-    """The files of one dataset."""
+    """The files of one dataset. `began` is when reading began, and how many were known then from an earlier run."""
 
     dataset: str
     total: int = 0
@@ -59,6 +59,19 @@ class FileState:
     failed: int = 0
     pages: int = 0
     ocr_pages: int = 0
+    began: tuple[float, int] = (0.0, 0)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Estimate the time until all files are read; None at the end and while nothing is known.
+
+        By the mean of all that were read: a scan takes a hundred times as long as a letter, so the last few say little.
+        """
+        then, done_then = self.began
+        if self.done >= self.total:
+            return None
+        if now - then < LEAST_PACE_SECONDS or self.done <= done_then:
+            return None
+        return (self.total - self.done) * (now - then) / (self.done - done_then)
 
 
 @dataclass
@@ -254,6 +267,11 @@ class RunState:
         lefts = [self.operator_seconds_left(operator) for operator in self.operators.values()]
         return max((left for left in lefts if left is not None), default=None)
 
+    def reading_seconds_left(self) -> float | None:
+        """Estimate the time until all files are read; None once they are and while nothing is known."""
+        lefts = [files.seconds_left(self.clock()) for files in self.files.values()]
+        return max((left for left in lefts if left is not None), default=None)
+
     def share_done(self) -> float:
         """Return how much of the run is done, 0 to 1: the mean over its operators, each by the work it knows of."""
         shares = [self.operator_share(operator) for operator in self.operators.values()]
@@ -282,7 +300,7 @@ class RunState:
                 self.run_id, self.resumed = event.run_id, event.resumed
                 self.operators = {name: OperatorState(name) for name in event.operators}
             case FilesFound():
-                self.files[event.dataset] = FileState(event.dataset, event.total)
+                self.files[event.dataset] = FileState(event.dataset, event.total, began=(self.clock(), 0))
             case DocumentRead() | DocumentFailed():
                 self._take_file(event)
             case ModelLoading():
@@ -298,6 +316,8 @@ class RunState:
 
     def _take_file(self, event: DocumentRead | DocumentFailed) -> None:
         files = self.files[event.dataset]
+        if isinstance(event, DocumentRead) and event.status == "known" and files.done == files.began[1]:
+            files.began = self.clock(), event.done
         files.done, files.total = event.done, event.total
         if isinstance(event, DocumentFailed):
             files.failed += 1

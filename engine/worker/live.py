@@ -86,7 +86,7 @@ class LiveRun:
             share_done=state.share_done(),
             files_done=sum(each.done for each in files),
             files_total=sum(each.total for each in files),
-            files_failed=sum(each.failed for each in files),
+            reading_left_seconds=state.reading_seconds_left(),
             operators=tuple(lines),
             calls_made=state.calls.made,
             calls_from_cache=state.calls.from_cache,

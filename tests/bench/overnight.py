@@ -227,10 +227,19 @@ def first_row(took: Took) -> float | None:
 
 def estimates(took: Took) -> dict[float, float | None]:
     """Return, at shares of the whole time, the estimated total over the true one; None where nothing was estimated."""
-    return {share: _estimate(took, share * took.seconds) for share in SHARES_OF_TIME}
+    return {share: _estimate(took, share * took.seconds, RunState.seconds_left) for share in SHARES_OF_TIME}
 
 
-def _estimate(took: Took, until: float) -> float | None:
+def reading_estimates(took: Took) -> dict[float, float | None]:
+    """Return, at shares of the time until the last file was read, the estimate of that time over the true one."""
+    ends = [at for at, event in took.parts[0] if isinstance(event, DocumentRead | DocumentFailed)]
+    shares = SHARES_OF_TIME if ends else ()
+    return {share: _estimate(took, share * ends[-1], RunState.reading_seconds_left, ends[-1]) for share in shares}
+
+
+def _estimate(
+    took: Took, until: float, estimate: Callable[[RunState], float | None], total: float | None = None
+) -> float | None:
     part = [p for p in took.parts if p and p[0][0] <= until][-1]
     now = part[0][0]
     state = RunState(clock=lambda: now)
@@ -240,8 +249,8 @@ def _estimate(took: Took, until: float) -> float | None:
         now = at
         state.take(event)
     now = until
-    left = state.seconds_left()
-    return None if left is None else (until + left) / took.seconds
+    left = estimate(state)
+    return None if left is None else (until + left) / (total or took.seconds)
 
 
 def tokens(took: Took) -> dict[str, int]:
@@ -333,6 +342,7 @@ def measure(took: Took, case: Path, gold: Path, rates: Rates) -> dict[str, Any]:
         **read,
         **spent,
         "estimated_over_true": estimates(took),
+        "reading_estimated_over_true": reading_estimates(took),
         "peak_bytes": dict(took.peaks),
         "case_bytes": size_of(case),
         "quality": None if found is None else [round(x, 3) for x in (found.precision, found.recall, found.f1)],

@@ -324,9 +324,11 @@ def test_inputs_are_said_in_words() -> None:
 def test_meters_say_only_what_is_known() -> None:
     run = RunProgress(
         run_id="1", elapsed_seconds=61.0, left_seconds=None, share_done=0.0, files_done=0, files_total=0,
-        files_failed=0, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
+        reading_left_seconds=None, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
         written_per_second=0.0, loading="", model="", memory_bytes=0, reasons=(), other_reasons=0,
     )  # fmt: skip
     assert meters_text(run) == "1 min so far"
+    reading = replace(run, files_done=50, files_total=300, reading_left_seconds=600.0)
+    assert meters_text(reading) == "1 min so far, 50 of 300 files read (about 10 min left for reading)"
     busy = replace(run, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
     assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"

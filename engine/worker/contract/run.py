@@ -48,8 +48,9 @@ class AskedBack:
 class RunProgress(Event):
     """How far a run is, told about twice a second.
 
-    Speeds are tokens a second lately; `memory_bytes` is that of the worker and all its child processes. `other_reasons`
-    counts the rows whose reasons are not among `reasons`.
+    `left_seconds` is for rows alone, `reading_left_seconds` for files; each is None while it cannot be told. Speeds are
+    tokens a second lately; `memory_bytes` is that of the worker and all its child processes. `other_reasons` counts the
+    rows whose reasons are not among `reasons`.
     """
 
     run_id: str
@@ -58,7 +59,7 @@ class RunProgress(Event):
     share_done: float
     files_done: int
     files_total: int
-    files_failed: int
+    reading_left_seconds: float | None
     operators: tuple[OperatorLine, ...]
     calls_made: int
     calls_from_cache: int

@@ -291,6 +291,27 @@ def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     assert lines[-1] == "find: 3 rows in, 2 out, 1 left out"
 
 
+def read_file(done: int, status: str) -> Event:
+    return DocumentRead("records", f"{done}.pdf", str(done), status, 1, 0, 0.1, done, 500)
+
+
+def test_the_time_left_for_reading_is_told_from_the_files_read_in_this_run(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    watch = PlainWatch(RunState(clock))
+    watch.take(FilesFound("records", 500))
+    for done in range(1, 101):
+        clock.now += 0.01
+        watch.take(read_file(done, "known"))
+    for done in range(101, 121):
+        clock.now += 3.0
+        watch.take(read_file(done, "parsed"))
+    assert watch.state.reading_seconds_left() == pytest.approx(380 * 3.0)
+    assert "records 105/500 (about 19 min 45 s left for reading)" in capsys.readouterr().err
+    for done in range(121, 501):
+        watch.take(read_file(done, "parsed"))
+    assert watch.state.reading_seconds_left() is None
+
+
 def test_notes_about_rows_are_summed_up_by_operator() -> None:
     notes = [
         StoredDecision("list", DecisionRecord(NOTE, row, "", "cut", "too_long: head", f"text: {row} characters shown"))
