@@ -156,7 +156,7 @@ def _stamp_events(
 ) -> list[Stamped]:
     """Take the events as they come, until the run ends or its kill or the limit is due."""
     stamped: list[Stamped] = []
-    files = 0
+    files, asking = 0, set[str]()
     assert child.stdout is not None
     with child.stdout as lines:
         for line in lines:
@@ -167,7 +167,14 @@ def _stamp_events(
                 answering.set()
             if isinstance(event, FilesFound):
                 files = event.total
-            is_due = share is not None and isinstance(event, OperatorProgress) and event.done >= share * files > 0
+            if isinstance(event, ModelCall):
+                asking.add(event.operator)
+            is_due = (
+                share is not None
+                and isinstance(event, OperatorProgress)
+                and event.operator in asking
+                and event.done >= share * files > 0
+            )
             if is_due or now > order.limit:
                 os.kill(child.pid, signal.SIGKILL)
                 break
