@@ -87,6 +87,11 @@ class Runs(Topic):
             runs = self._runs("WHERE pipeline_digest = ? ORDER BY id DESC LIMIT 1", [pipeline_digest])
         return runs[0] if runs else None
 
+    def latest_delivered(self) -> StoredRun | None:
+        """Return the run that was started last of those that have delivered results; None when there is none."""
+        runs = self._runs("WHERE columns IS NOT NULL ORDER BY id DESC LIMIT 1", [])
+        return runs[0] if runs else None
+
     def _runs(self, tail: str, parameters: list[Any]) -> list[StoredRun]:
         rows = self._connection.query(
             "SELECT id, pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status, started_at,"

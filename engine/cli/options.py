@@ -124,14 +124,14 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
     runs = case.runs.all()
     if run_id:
         return _named(case, run_id, runs)
-    fit = [run for run in runs if not with_results or case.runs.results(run.id) is not None]
-    if not fit and not runs:
+    if not runs:
         raise UsageError(f"no pipeline has run in {case.path}", advice="Run one: `redwell run PIPELINE --case FILE`.")
-    if not fit:
+    run = case.runs.latest_delivered() if with_results else runs[-1]
+    if run is None:
         raise ExportError(
             f"no run of {case.path} has delivered results yet", advice="Run it again: it goes on where it stopped."
         )
-    return fit[-1]
+    return run
 
 
 def _named(case: Case, run_id: str, runs: Sequence[StoredRun]) -> StoredRun:

@@ -487,16 +487,16 @@ async def read_datasets(
 
 def reviewed_files(case: Case) -> frozenset[Path]:
     """Return the files of which a person judged rows of the last run with results."""
-    runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
-    documents = {name for row in gold_rows(case, runs[-1].id) for name in row.documents} if runs else set()
+    run = case.runs.latest_delivered()
+    documents = {name for row in gold_rows(case, run.id) for name in row.documents} if run else set()
     return frozenset(Path(stored.path) for name in documents for stored in case.documents.paths(name))
 
 
 def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:
     """Return what people said of the rows of the last run with results, by the rows of the same documents."""
-    runs = [run for run in case.runs.all() if case.runs.results(run.id) is not None]
+    run = case.runs.latest_delivered()
     by_document = {row.document_id: row.id for rows in datasets.values() for row in rows if row.document_id}
-    return reviewed_gold(case, runs[-1].id, by_document) if runs and by_document else Gold({})
+    return reviewed_gold(case, run.id, by_document) if run and by_document else Gold({})
 
 
 # Which files of a large folder are read for a build: those of which a sample is drawn, and no more.

@@ -82,7 +82,8 @@ def plain_json(value: Any) -> Any:
 
 def is_number(value: Any) -> bool:
     """Say whether a value is a finite number, which a spreadsheet may take as one."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole or (isinstance(value, float) and math.isfinite(value))
 
 
 def escape_characters(text: str) -> str:

@@ -198,8 +198,8 @@ def _parts(desk: Desk, case: str, pipeline: str) -> list[dict[str, Any]]:
 def _reviewed(desk: Desk, case: str) -> int:
     """Count the rows that people judged of the last run with results."""
     opened = desk.reading(case)
-    delivered = [run for run in opened.runs.all() if opened.runs.results(run.id) is not None]
-    return len(gold_rows(opened, delivered[-1].id)) if delivered else 0
+    run = opened.runs.latest_delivered()
+    return len(gold_rows(opened, run.id)) if run else 0
 
 
 # -- reports ---------------------------------------------------------------------------------------------------------

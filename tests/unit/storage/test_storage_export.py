@@ -168,6 +168,11 @@ def test_numbers_stay_numbers_in_csv(numbers: list[float]) -> None:
     assert [json.loads(cell) for cell in row[: len(numbers)]] == numbers
 
 
+def test_a_whole_number_beyond_all_floats_is_written_with_all_its_digits(tmp_path: Path) -> None:
+    write_csv(table({"n": 10**400}), tmp_path / "o.csv")
+    assert str(10**400) in (tmp_path / "o.csv").read_text(encoding="utf-8")
+
+
 # ---- XLSX
 
 

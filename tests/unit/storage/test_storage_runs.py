@@ -31,6 +31,9 @@ def test_runs_in_order_and_the_latest(case: Case) -> None:
     assert case.runs.latest().id == second
     assert case.runs.latest("p1").id == first
     assert case.runs.latest("p3") is None
+    assert case.runs.latest_delivered() is None
+    case.runs.save_results(first, ["officer"], [])
+    assert case.runs.latest_delivered().id == first
 
 
 def test_bad_status_and_unknown_run_are_named(case: Case, run_id: str) -> None:
