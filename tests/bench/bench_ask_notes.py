@@ -1,9 +1,9 @@
 """How many notes in plain words change a typed question's table as they should: `redwell bench ask_notes`.
 
 Three sets of thirty tables with a note each (ask_notes.jsonl and those beside it), written with their gold by somebody
-who had not seen the code; what was chosen by them is said in docs/ask.md. A change is right where a row is a document
-exactly if the gold says so, each wanted column is there and no other, and a note that only says which things belong
-into the table is kept for the model that reads the documents.
+who had not seen the code; what was chosen by them is said in experiments/ask.md. A change is right where a row is a
+document exactly if the gold says so, each wanted column is there and no other, and a note that only says which things
+belong into the table is kept for the model that reads the documents.
 """
 
 from __future__ import annotations
