@@ -151,7 +151,8 @@ def _load_other(folder: Path, threads: int | None) -> Encode:
     except ImportError as error:
         raise RuntimeMissing(
             f"the embedding model in {folder} needs sentence-transformers, which cannot be imported: {error}",
-            advice=f"Install it: `pip install redwell[embeddings]`, or unset {OTHER_EMBEDDINGS} to use all-MiniLM.",
+            advice="In a clone of Redwell, `.venv/bin/pip install -e '.[embeddings]'` installs it. "
+            f"Unset {OTHER_EMBEDDINGS} to use all-MiniLM.",
         ) from error
     try:
         model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)

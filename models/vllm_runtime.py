@@ -240,7 +240,7 @@ def _odds(step: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.intp], NDArray[np
 def _missing(error: BaseException) -> RuntimeMissing:
     return RuntimeMissing(
         f"vLLM, or a package it needs, cannot be imported: {_line(error)}",
-        advice=f'Install it beside Redwell (`pip install "redwell[vllm]"`, vLLM {TESTED}), see docs/gpu.md.',
+        advice=f"Install vLLM {TESTED} in a clone of Redwell (`.venv/bin/pip install -e '.[vllm]'`), see docs/gpu.md.",
     )
 
 

@@ -57,7 +57,7 @@ class Cluster:
         if importlib.util.find_spec("ray") is None:
             raise RuntimeMissing(
                 f"the cluster {address} needs Ray, which is not installed",
-                advice="Install it: `pip install 'redwell[ray]'`.",
+                advice="In a clone of Redwell, `.venv/bin/pip install -e '.[ray]'` installs it.",
             )
 
     def open(self, spec: ModelSpec, settings: DispatchSettings | None = None) -> ClusterBackend:

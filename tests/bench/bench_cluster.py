@@ -52,7 +52,7 @@ class Answered:
 
 def test_cluster() -> None:
     """Print what each way took, and compare the officers that it found with those of one process."""
-    pytest.importorskip("ray", reason="a cluster needs Ray: pip install 'redwell[ray]'")
+    pytest.importorskip("ray", reason="a cluster needs Ray: pip install -e '.[ray]'")
     chosen = Settings.from_environment()
     try:
         find_model(chosen.model)

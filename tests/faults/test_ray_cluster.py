@@ -1,6 +1,6 @@
 """A real cluster on this machine, two workers as two processes, which are killed while they work.
 
-Needs Ray (`pip install 'redwell[ray]'`); what is said there without it is tested in tests/unit/models/cluster.
+Needs Ray (`pip install -e '.[ray]'`); what is said there without it is tested in tests/unit/models/cluster.
 """
 
 from __future__ import annotations

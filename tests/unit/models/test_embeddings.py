@@ -58,7 +58,7 @@ async def test_another_model_without_its_library_says_what_to_install(
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as if it were not installed
     with pytest.raises(RuntimeMissing) as told:
         await Embedder(folder, is_other=True).embed(["x"])
-    assert "redwell[embeddings]" in told.value.advice
+    assert "'.[embeddings]'" in told.value.advice
 
 
 def test_the_digest_changes_with_contents_and_names_but_not_hidden_files(folder: Path) -> None:

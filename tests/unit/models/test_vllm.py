@@ -319,7 +319,7 @@ def test_a_package_that_vllm_needs_and_has_not_is_named(
     monkeypatch.setattr(vllm_runtime, "_prepare_environment", lambda: None)
     with pytest.raises(RuntimeMissing, match="flashinfer") as missing:
         vllm_runtime.VllmEngine(tmp_path, EngineSettings())
-    assert "redwell[vllm]" in missing.value.advice
+    assert "'.[vllm]'" in missing.value.advice
 
 
 def test_the_context_that_is_set_is_at_most_the_models_own(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_without_vllm_the_advice_is_how_to_install_it(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "environ", dict(os.environ))
     with pytest.raises(RuntimeMissing) as caught:
         open_here(ModelSpec("vllm", "m", str(folder), "d"))
-    assert "redwell[vllm]" in caught.value.advice
+    assert "'.[vllm]'" in caught.value.advice
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

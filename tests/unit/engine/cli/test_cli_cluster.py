@@ -34,8 +34,8 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--cluster", "somewhere"], 2, "is not a cluster"),
         (["--cluster", "lab:6379"], 3, "--allow-host lab:6379"),
         (["--cluster", "ray://10.1.1.1:10001", "--allow-host", "10.1.1.1:6379"], 3, "--allow-host 10.1.1.1:10001"),
-        (["--cluster", "local:2"], 3, "pip install 'redwell[ray]'"),
-        (["--cluster", "lab:6379", "--allow-host", "lab:6379"], 3, "pip install 'redwell[ray]'"),
+        (["--cluster", "local:2"], 3, "pip install -e '.[ray]'"),
+        (["--cluster", "lab:6379", "--allow-host", "lab:6379"], 3, "pip install -e '.[ray]'"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_stops_the_run_before_it_begins(

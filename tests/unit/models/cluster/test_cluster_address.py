@@ -42,4 +42,4 @@ def test_without_ray_it_says_what_to_install(monkeypatch) -> None:
     for cluster, allowed in (("local:2", []), ("lab:6379", [HostPort("lab", 6379)])):
         with pytest.raises(RuntimeMissing) as caught:
             Cluster(read_cluster(cluster), allowed=allowed)
-        assert "pip install 'redwell[ray]'" in caught.value.advice
+        assert "pip install -e '.[ray]'" in caught.value.advice
