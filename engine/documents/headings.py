@@ -63,22 +63,18 @@ class _Found:
     """Whether text follows on the same line."""
 
 
-def headings(lines: Sequence[str], heights: Sequence[float | None] = ()) -> tuple[Heading, ...]:
-    """Find the headings of a text's lines; `heights` of the lines, in any unit, where they are known.
-
-    Levels are without gaps: the highest is 1, and each that occurs is one more than the next higher.
-    """
-    return tuple(heading for heading, _ in headings_and_kinds(lines, heights))
-
-
-def headings_and_kinds(
+def headings(
     lines: Sequence[str], heights: Sequence[float | None] = (), bold: Set[int] = frozenset()
-) -> tuple[tuple[Heading, Kind], ...]:
-    """Find headings as `headings` does, each with what tells it; `bold` are the numbers of the lines set in bold."""
+) -> tuple[Heading, ...]:
+    """Find the headings of a text's lines.
+
+    `heights` are those of the lines, in any unit, where they are known; `bold` the numbers of those set in bold. Levels
+    are without gaps: the highest is 1, and each that occurs is one more than the next higher.
+    """
     bold = bold if len(bold) <= _MOST_BOLD * len(lines) else frozenset()
     candidates = _without_lists(_joined(list(_candidates(lines, heights, bold))))
     levels = sorted({f.heading.level for f in candidates})
-    return tuple((replace(f.heading, level=levels.index(f.heading.level) + 1), f.kind) for f in candidates)
+    return tuple(replace(f.heading, level=levels.index(f.heading.level) + 1) for f in candidates)
 
 
 def _candidates(lines: Sequence[str], heights: Sequence[float | None], bold: Set[int]) -> Iterator[_Found]:

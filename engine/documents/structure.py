@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.documents.document import Document, OutlineEntry
+from engine.documents.document import Document, Line, OutlineEntry
 from engine.documents.headings import Heading, headings
 
 
@@ -22,31 +22,27 @@ class Structure:
 def structure_of(document: Document) -> Structure:
     """Find where pages and sections begin; headings come from the file's own outline if it has one."""
     texts = [line.text for line in document.lines]
-    # OCR's boxes follow the ink: their heights tell little of the letters' size.
-    heights = [line.box.y1 - line.box.y0 if line.box and line.source == "text" else None for line in document.lines]
     return Structure(
         lines=len(document.lines),
         pages=tuple((page.number, page.lines.first) for page in document.pages if page.lines),
-        headings=tuple(_from_outline(document)) or headings(texts, heights),
+        headings=outline_headings(document) or headings(texts, heights_of_letters(document.lines)),
     )
 
 
-def _from_outline(document: Document) -> Iterator[Heading]:
-    return (heading for heading, _ in outline_headings(document))
+def heights_of_letters(lines: Sequence[Line]) -> list[float | None]:
+    """Return the height of each line's letters; None for OCR, whose boxes follow the ink and tell little of it."""
+    return [line.box.y1 - line.box.y0 if line.box and line.source == "text" else None for line in lines]
 
 
-def outline_headings(document: Document) -> Iterator[tuple[Heading, bool]]:
-    """Find the line of each entry: the first on its page that begins with the title, else the page's first.
-
-    With each stands whether its title was found on the page.
-    """
-    after = 0
+def outline_headings(document: Document) -> tuple[Heading, ...]:
+    """Find the line of each entry: the first on its page that begins with the title, else the page's first."""
+    found, after = list[Heading](), 0
     for entry in document.outline:
         line = _line_of(document, entry, after)
         if line is not None:
             after = line
-            has_title = begins_alike(document.lines[line - 1].text, entry.title)
-            yield Heading(line, entry.level, " ".join(entry.title.split())), has_title
+            found.append(Heading(line, entry.level, " ".join(entry.title.split())))
+    return tuple(found)
 
 
 def _line_of(document: Document, entry: OutlineEntry, after: int) -> int | None:
