@@ -10,10 +10,10 @@ from PySide6.QtCore import QObject, Qt
 from desktop.client import Ask
 from desktop.paged_model import Page, PagedModel
 from engine.worker.contract import run
-from engine.worker.contract.run import LiveRow, LiveRows
+from engine.worker.contract.run import LiveRows
 
 
-class LiveRowsModel(PagedModel[LiveRow]):
+class LiveRowsModel(PagedModel[Mapping[str, str]]):
     """The latest row first; its columns are the fields of the rows that came."""
 
     def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
@@ -33,16 +33,16 @@ class LiveRowsModel(PagedModel[LiveRow]):
             self.operator = name
             self.restart()
 
-    def taken(self, result: Page[LiveRow]) -> None:
+    def taken(self, result: Page[Mapping[str, str]]) -> None:
         """Show the fields that the rows have."""
         assert isinstance(result, LiveRows)
         self.shown = result.operator
-        names = dict.fromkeys(name for row in result.rows for name in row.values)
+        names = dict.fromkeys(name for row in result.rows for name in row)
         if names:
             self.set_titles(list(names))
 
-    def cell(self, row: LiveRow, column: int, role: int) -> Any:
+    def cell(self, row: Mapping[str, str], column: int, role: int) -> Any:
         """Return a field as text."""
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
-            return row.values.get(self._titles[column], "") if column < len(self._titles) else None
+            return row.get(self._titles[column], "") if column < len(self._titles) else None
         return None

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidg
 
 from desktop.buttons import choice_box, tool_button
 from desktop.client import Answer, Failed
-from desktop.page_view import Box, PageView, ViewLine, lay_out
+from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.plain_text import plain
 from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
@@ -55,7 +55,6 @@ class Viewer(QWidget):
         super().__init__(parent)
         self._workspace = workspace
         self._document, self._page, self._pages = "", 0, 0
-        self._evidence: Sequence[Box] = ()
         self._line = 0
         self._lines: Sequence[int] = ()
         self._found: list[tuple[int, int]] = []
@@ -107,17 +106,10 @@ class Viewer(QWidget):
         """Return the page that is shown, from 1; 0 when none is."""
         return self._page
 
-    def show_document(  # noqa: PLR0913 - what is marked
-        self,
-        document: str,
-        page: int = 1,
-        boxes: Sequence[Box] = (),
-        *,
-        line: int = 0,
-        lines: Sequence[int] = (),
-        words: str = "",
+    def show_document(
+        self, document: str, page: int = 1, *, line: int = 0, lines: Sequence[int] = (), words: str = ""
     ) -> None:
-        """Open a page and mark boxes on it (points, as evidence has them), or lines by their numbers.
+        """Open a page and mark lines on it by their numbers.
 
         `words`: of lines without boxes, these are marked alone. A document that was shown before is as it was left:
         its zoom, and its page and place where nothing is to be marked.
@@ -128,9 +120,9 @@ class Viewer(QWidget):
             self._found, self._password, self._is_text = [], "", True  # no picture until its lines are known
             left = self._left.get(document, Left())
             self._fits, self._zoom, self._turn = left.fits, left.zoom, left.turn
-            if left.page and page == 1 and not (boxes or line or lines):
+            if left.page and page == 1 and not (line or lines):
                 page, self._place = left.page, left.place
-        self._document, self._page, self._evidence, self._line = document, page, tuple(boxes), line
+        self._document, self._page, self._line = document, page, line
         self._lines, self._words = tuple(lines), words
         self._show_parts(shown=True)
         self._ask_lines()
@@ -162,7 +154,7 @@ class Viewer(QWidget):
     def go_to_page(self, page: int) -> None:
         """Turn to a page of the document; beyond its ends nothing happens."""
         if self._document and 1 <= page <= self._pages and page != self._page:
-            self._page, self._evidence, self._line, self._lines = page, (), 0, ()
+            self._page, self._line, self._lines = page, 0, ()
             self._ask_lines()
 
     def zoom_by(self, factor: float) -> None:
@@ -290,7 +282,7 @@ class Viewer(QWidget):
         self._transform()
         wanted = [self._line, *self._lines]
         boxes = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
-        self.view.mark_evidence([*self._evidence, *boxes])
+        self.view.mark_evidence(boxes)
         self._mark_found()
         if self._place is not None:
             across, down = self._place

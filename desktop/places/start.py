@@ -27,7 +27,6 @@ from desktop.theme import icon
 from desktop.workspace import Workspace
 from engine.worker.contract import sample
 from engine.worker.contract.doctor import CHECKS, CheckedThing
-from engine.worker.contract.sample import SampleCase
 
 _MARKS = {"ok": ("check", "works"), "note": ("warning", "note"), "missing": ("warning", "missing")}
 _PATH = Qt.ItemDataRole.UserRole
@@ -94,10 +93,10 @@ class StartPlace(Place):
         documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
-        def copied(copy: SampleCase) -> None:
+        def copied(case: str) -> None:
             show = Qt.ConnectionType.SingleShotConnection
             self.workspace.case_opened.connect(lambda path: self.workspace.place_wanted.emit("Results"), show)
-            self.workspace.open_case(copy.case)
+            self.workspace.open_case(case)
 
         self.workspace.client.ask(sample.COPY, copied, is_edit=True, folder=folder)
 

@@ -22,7 +22,7 @@ ESTIMATE_MILLISECONDS = 900
 SAVE_MILLISECONDS = 1500
 """How long after the last change the cards follow what was typed, it is checked, estimated, and kept."""
 
-EMPTY: dict[str, Any] = {"cards": [], "steps": [], "datasets": [], "default_model": "", "problem": None}
+EMPTY: dict[str, Any] = {"cards": [], "datasets": [], "problem": None}
 
 
 _WRITING = (queue.CLARIFY.name, names.MERGE.name, names.SPLIT.name, names.KEEP_APART.name)

@@ -18,14 +18,13 @@ _OWN = re.compile(r"\..*|.+\.redwell(-wal|-shm|-journal|\.lock)?")
 
 @dataclass
 class Walk:
-    """Regular files in order of their paths, what could not be taken, and how many entries were passed over.
+    """Regular files in order of their paths, and what could not be taken.
 
-    Passed over are hidden ones and Redwell's own cases.
+    Hidden entries and Redwell's own cases are passed over.
     """
 
     files: list[Path] = field(default_factory=list)
     failed: dict[Path, DocumentError] = field(default_factory=dict)
-    hidden: int = 0
 
     def in_order(self) -> Iterator[tuple[Path, DocumentError | None]]:
         """Yield files and failures together, sorted by path."""
@@ -60,9 +59,6 @@ class _Folder:
     def walk(self, folder: Path) -> None:
         """Take all files below a folder, and walk the links to folders outside where they are followed."""
         for place, folders, files in os.walk(folder, onerror=self._note):
-            hidden = [name for name in folders if name.startswith(".")]
-            hidden += [name for name in files if _OWN.fullmatch(name)]
-            self._found.hidden += len(hidden)
             folders[:] = [name for name in folders if not name.startswith(".")]
             for name in folders:
                 self._link_to_folder(Path(place, name))

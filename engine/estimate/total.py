@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A pipeline's total in numbers. Seconds are None where the model's speed is not known; no most: infinite.
+    """A pipeline's total in numbers. `seconds` is None where the model's speed is not known.
 
     `assumed` says what was taken for granted.
     """
@@ -43,7 +42,6 @@ class Forecast:
     prompt_tokens: int
     sampled_tokens: int
     seconds: float | None
-    most_seconds: float | None
     model: str
     assumed: tuple[str, ...]
 
@@ -80,13 +78,11 @@ def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "") -> Fo
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
     estimates, assumptions = estimate_work(workflow, sources, per_token)
     total = total_of(estimates)
-    likely, most = total.seconds(rates) if rates else (None, None)
     return Forecast(
         calls=round(total.calls.likely),
         prompt_tokens=round(total.prompt_tokens.likely),
         sampled_tokens=round(total.sampled_tokens.likely),
-        seconds=likely,
-        most_seconds=most if most is not None and math.isfinite(most) else None,
+        seconds=total.seconds(rates)[0] if rates else None,
         model=name,
         assumed=tuple(assumptions),
     )

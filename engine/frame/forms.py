@@ -9,7 +9,6 @@ from dataclasses import MISSING, Field, dataclass, is_dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from engine.frame.signatures import joins_two
 from engine.language.binding import yaml_fields
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
@@ -51,7 +50,6 @@ class FormKey:
     editor: Editor
     choices: tuple[str, ...]
     default: Any
-    is_required: bool
     is_basic: bool
 
 
@@ -62,8 +60,6 @@ class Form:
     kind: str
     summary: str
     help: str
-    is_join: bool
-    asks: bool
     keys: tuple[FormKey, ...]
 
 
@@ -78,8 +74,6 @@ def form_of(kind: str) -> Form:
         kind=kind,
         summary=text.split("\n")[0],
         help=text,
-        is_join=joins_two(REGISTRY[kind]),
-        asks=any(key.path == ("model",) for key in keys),
         keys=ordered,
     )
 
@@ -105,7 +99,7 @@ def _keys(cls: type, above: tuple[str, ...], kind: str) -> Sequence[FormKey]:
         name = ".".join(whole)
         is_own = field.name in vars(REGISTRY[kind].node_type).get("__annotations__", {}) and not above
         is_basic = required or (name in BASIC[kind] if kind in BASIC else is_own)
-        keys.append(FormKey(whole, _editor(hint, field.name), _choices(hint), _default(field), required, is_basic))
+        keys.append(FormKey(whole, _editor(hint, field.name), _choices(hint), _default(field), is_basic))
     return keys
 
 

@@ -39,9 +39,7 @@ class Outline:
     """
 
     cards: tuple[Card, ...] = ()
-    steps: tuple[str, ...] = ()
     datasets: tuple[tuple[str, str, str], ...] = ()
-    default_model: str = ""
     problem: Problem | None = None
 
 
@@ -58,9 +56,7 @@ def outline(text: str) -> Outline:
     cards.sort(key=lambda card: (order.get(card.name, len(order)), card.index))
     return Outline(
         cards=tuple(cards),
-        steps=tuple(str(step.get("name", "")) for step in steps_of(root)),
         datasets=tuple(_datasets(root)),
-        default_model=str(root.get("default_model") or ""),
     )
 
 

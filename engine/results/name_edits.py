@@ -24,7 +24,7 @@ def merge_names(case: Case, run_id: str, column: str, names: Sequence[str], into
     file = _keep(case, run_id, column, "same_as", pairs)
     view = result_view(case, run_id)
     rows = _rename(case, run_id, view, column, range(len(view.rows)), dict.fromkeys(others, into))
-    return NamesChanged(file, "same_as", tuple(pairs), rows, 0)
+    return NamesChanged(file, rows, 0)
 
 
 def split_name(case: Case, run_id: str, column: str, name: str, form: str) -> NamesChanged:
@@ -49,7 +49,7 @@ def keep_apart(case: Case, run_id: str, column: str, left: str, right: str) -> N
         name = forms.canonical[left]
         return _part(case, run_id, column, name, right if left == name else left, [left if left == name else right])
     file = _keep(case, run_id, column, "keep_apart", [(left, right)])
-    return NamesChanged(file, "keep_apart", ((left, right),), 0, 0)
+    return NamesChanged(file, 0, 0)
 
 
 def _part(case: Case, run_id: str, column: str, name: str, form: str, others: Iterable[str]) -> NamesChanged:
@@ -62,7 +62,7 @@ def _part(case: Case, run_id: str, column: str, name: str, form: str, others: It
     pure = [number for number in named if inside[number] == {form}]
     mixed = sum(form in inside[number] for number in named) - len(pure)
     rows = _rename(case, run_id, view, column, pure, {name: form})
-    return NamesChanged(file, "keep_apart", tuple(pairs), rows, mixed)
+    return NamesChanged(file, rows, mixed)
 
 
 def _keep(case: Case, run_id: str, column: str, kind: PairKind, pairs: Sequence[NamePair]) -> str:

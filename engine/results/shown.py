@@ -102,14 +102,12 @@ class NameHistory:
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """What a decision did: pairs in the pipeline, rows that show another name now.
+    """What a decision did: the pipeline that keeps it, rows that show another name now.
 
     `mixed` rows were made from several forms of the name: they change only when the pipeline runs again.
     """
 
     pipeline: str
-    kind: PairKind
-    pairs: tuple[NamePair, ...]
     rows: int
     mixed: int
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import psutil
@@ -15,7 +16,7 @@ from engine.operators.asking import visible
 from engine.operators.base import Outcome
 from engine.results.values import shown
 from engine.rows import Row
-from engine.worker.contract.run import AskedBack, LiveRow, LiveRows, OperatorLine, ReasonLine, RunProgress
+from engine.worker.contract.run import AskedBack, LiveRows, OperatorLine, ReasonLine, RunProgress
 
 KEPT_ROWS = 500
 """Rows of each operator that are kept to be looked at; all of them are in the case when the operator is done."""
@@ -34,7 +35,7 @@ class LiveRun:
         self.memory_bytes = 0
         self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._asked_back: Counter[tuple[str, str, str]] = Counter()
-        self._rows: dict[str, OrderedDict[str, LiveRow]] = {}
+        self._rows: dict[str, OrderedDict[str, Mapping[str, str]]] = {}
         self._lock = threading.Lock()
 
     def take(self, event: Event) -> None:
@@ -53,7 +54,7 @@ class LiveRun:
             )
             kept = self._rows.setdefault(operator, OrderedDict())
             for row in outcome.rows[-KEPT_ROWS:]:
-                kept[row.id] = LiveRow(row.id, preview(row))
+                kept[row.id] = preview(row)
                 kept.move_to_end(row.id)
             while len(kept) > KEPT_ROWS:
                 kept.popitem(last=False)
@@ -64,7 +65,7 @@ class LiveRun:
             if not operator:
                 operator = next((name for name in reversed(self._rows) if self._rows[name]), "")
             rows = list(reversed(self._rows.get(operator, {}).values()))
-        return LiveRows(operator, offset, len(rows), tuple(rows[offset : offset + limit]))
+        return LiveRows(operator, len(rows), tuple(rows[offset : offset + limit]))
 
     def progress(self) -> RunProgress:
         """Say how far the run is."""

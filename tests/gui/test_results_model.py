@@ -29,7 +29,6 @@ def row(number: int, **said: Any) -> ShownRow:
         cells=(f"name {number % 7}", f"{number}"),
         missing=(1,) if number % 3 == 0 else (),
         corrected=(),
-        verdicts={},
         cut=(),
         verdict="",
         note="",
@@ -39,8 +38,8 @@ def row(number: int, **said: Any) -> ShownRow:
     return replace(usual, **said)
 
 
-def page(offset: int, total: int, rows: tuple[ShownRow | ShownHeading, ...]) -> RowsPage:
-    return RowsPage(offset, total, total, rows)
+def page(total: int, rows: tuple[ShownRow | ShownHeading, ...]) -> RowsPage:
+    return RowsPage(total, total, rows)
 
 
 def select(rows: list[ShownRow], given: dict[str, Any]) -> list[ShownRow]:

@@ -611,7 +611,7 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
     box.setChecked(True)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)
     place.show_run(first)
-    place._show_runs([RunEntry(id, id, "finished", "", "", None, rows=1) for id in (run, first)])  # comes in between
+    place._show_runs([RunEntry(id, id, "", rows=1) for id in (run, first)])  # comes in between
     assert place.parts.runs.currentData() == first
     qtbot.waitUntil(lambda: place.model.rowCount() == 6, timeout=WAIT)
     assert not box.isVisibleTo(place)

@@ -95,7 +95,7 @@ def test_a_cell_that_is_judged_is_the_current_one(qtbot: QtBot, place: ResultsPl
     select_all(place)
     place.table.selectionModel().setCurrentIndex(place.model.index(3, 1), QItemSelectionModel.SelectionFlag.NoUpdate)
     place.review.judge("reject", cell=True)
-    qtbot.waitUntil(lambda: (row := place.model.result(3)) is not None and bool(row.verdicts), timeout=WAIT)
+    qtbot.waitUntil(lambda: (row := place.model.result(3)) is not None and row.verdict == "rejected", timeout=WAIT)
     qtbot.waitUntil(lambda: place.parts.progress.text() == "1 of 250 reviewed", timeout=WAIT)
 
 

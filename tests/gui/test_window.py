@@ -167,8 +167,9 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
     viewer.view.select_all()
     viewer.view.copy()
     assert QGuiApplication.clipboard().text() == "\n".join(line.text for line in viewer.view.lines)
+    first = viewer.view.lines[0].number
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-        viewer.show_document(order.id, 2, [(100.0, 100.0, 200.0, 120.0), (100.0, 130.0, 200.0, 150.0)])
+        viewer.show_document(order.id, 2, lines=[first - 2, first - 1])
     assert viewer.view.marked("evidence") == 2
     viewer.look_for("Larkmoor")
     qtbot.waitUntil(lambda: bool(viewer._found), timeout=WAIT)

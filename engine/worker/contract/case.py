@@ -10,7 +10,7 @@ from engine.worker.contract.query import Query
 
 @dataclass(frozen=True, slots=True)
 class CaseSummary:
-    """What is in a case. `writer`: the process that writes to it now, None when nobody does."""
+    """What is in a case."""
 
     path: str
     name: str
@@ -18,7 +18,6 @@ class CaseSummary:
     pages: int
     failures: int
     runs: int
-    writer: int | None
     is_encrypted: bool = False
 
 

@@ -31,18 +31,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DocumentsPage:
-    """Rows of the table from `offset`; `total` counts all that fit the filter."""
+    """Some rows of the table; `total` counts all that fit the filter."""
 
-    offset: int
     total: int
     rows: tuple[ListedDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FailuresPage:
-    """Files that could not be read from `offset`; `total` counts all of them."""
+    """Some of the files that could not be read; `total` counts all of them."""
 
-    offset: int
     total: int
     rows: tuple[FailedFile, ...]
 

@@ -13,7 +13,6 @@ class KindEstimate:
 
     kind: str
     files: int
-    bytes: int
     pages: int
     seconds: float
     is_measured: bool
@@ -21,7 +20,7 @@ class KindEstimate:
 
 @dataclass(frozen=True, slots=True)
 class IngestEstimate:
-    """What is in a folder. All but `files`, `known`, `gone` and `hidden` is of the files that are to be read.
+    """What is in a folder. All but `files`, `known` and `gone` is of the files that are to be read.
 
     `known` of the `files` are in the case already, or could not be read, and have not changed in size since;
     `removed` of these were taken out of the case. `gone` says which files were read before and are not there now.
@@ -33,10 +32,8 @@ class IngestEstimate:
     removed: int
     bytes: int
     gone: str
-    hidden: int
     pages: int
     seconds: float
-    workers: int
     is_measured: bool
     kinds: tuple[KindEstimate, ...]
 

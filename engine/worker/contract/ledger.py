@@ -25,9 +25,8 @@ class LedgerSums:
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
-    """Entries from `offset`; `total` counts all."""
+    """Some entries; `total` counts all."""
 
-    offset: int
     total: int
     rows: tuple[LedgerEntry, ...]
 

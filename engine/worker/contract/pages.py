@@ -16,7 +16,6 @@ class PagePicture:
 
     document: str
     page: int
-    scale: float
     file: str
     needs_password: bool = False
 
@@ -32,7 +31,6 @@ class PageLine:
     text: str
     box: list[float] | None
     source: str
-    confidence: float | None
     hidden: str | None = None
 
 
@@ -46,7 +44,6 @@ class PageText:
     pages: int
     width: float
     height: float
-    source: str
     total_lines: int
     lines: tuple[PageLine, ...]
 

@@ -16,10 +16,7 @@ class RunEntry:
 
     id: str
     name: str
-    status: str
-    model: str
     started_at: str
-    finished_at: str | None
     rows: int | None
 
 
@@ -58,8 +55,8 @@ class TableInfo:
 class ShownRow:
     """One row: `number` from 1 in the order of the run, `cells` by column as text, after corrections.
 
-    By place of the column: `missing` were not located, `corrected` hold another value than the model's, `verdicts` are
-    what was said of cells, `cut` have more text than is given here, `doubts` say what speaks against a cell.
+    By place of the column: `missing` were not located, `corrected` hold another value than the model's, `cut` have more
+    text than is given here. By its name, `doubts` say what speaks against a cell.
     """
 
     id: str
@@ -67,7 +64,6 @@ class ShownRow:
     cells: tuple[str, ...]
     missing: tuple[int, ...]
     corrected: tuple[int, ...]
-    verdicts: dict[str, str]
     cut: tuple[int, ...]
     verdict: str
     note: str
@@ -86,9 +82,8 @@ class ShownHeading:
 
 @dataclass(frozen=True, slots=True)
 class RowsPage:
-    """Rows of the table from `offset`; `total` counts all lines, `selected` the rows without headings, each once."""
+    """Some rows of the table; `total` counts all lines, `selected` the rows without headings, each once."""
 
-    offset: int
     total: int
     selected: int
     rows: tuple[ShownRow | ShownHeading, ...]
@@ -107,18 +102,15 @@ class Group:
 class CellPlace:
     """One place of a value. `inside` leads into a list or object; without a document it was not located.
 
-    `boxes` are points on the page, `lines` inclusive numbers in the document.
+    Lines are inclusive numbers in the document.
     """
 
     inside: str
     value: str
     document: str
-    file: str
     page: int
     first_line: int
     last_line: int
-    boxes: tuple[list[float], ...]
-    quote: str
     method: str
     score: float | None
 

@@ -74,21 +74,15 @@ class RunProgress(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LiveRow:
-    """A row as it was made: some of its fields, long ones cut, with `…` at the end."""
-
-    row_id: str
-    values: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class LiveRows:
-    """Rows of one operator from `offset`, the latest first. `operator` is the one asked for, or the last with rows."""
+    """Some rows of one operator, the latest first. `operator` is the one asked for, or the last with rows.
+
+    Of each row, as it was made, there are some fields, long ones cut, with `…` at the end.
+    """
 
     operator: str
-    offset: int
     total: int
-    rows: tuple[LiveRow, ...]
+    rows: tuple[Mapping[str, str], ...]
 
 
 ROWS = Query[LiveRows]("run.rows")

@@ -39,13 +39,11 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """Lines from `offset`, best first; `has_more`: there are more behind them.
+    """Some lines, best first; `has_more`: there are more behind them.
 
     `is_fuzzy`: no line has the words as they are written; these have words that differ by a slip, as OCR makes them.
     """
 
-    words: str
-    offset: int
     has_more: bool
     rows: tuple[FoundLine, ...]
     is_fuzzy: bool = False

@@ -11,16 +11,14 @@ from engine.worker.contract.query import Query
 class ShownEntry:
     """A date of a row, or with an empty `date` a text that is no sure one, and `reason` why.
 
-    `text` is the row's cell in the column that names the entries. `days` is the first day, counted from 0001-01-01 as
-    day 1, and 0 without a date. `gap` says how long nothing is dated before it where that is long, and `gap_days` in
-    days. `place` says where the date stands, and `path` where in the cell.
+    `text` is the row's cell in the column that names the entries. `gap` says how long nothing is dated before it where
+    that is long, and `gap_days` in days. `place` says where the date stands, and `path` where in the cell.
     """
 
     row: str
     number: int
     path: str
     date: str
-    days: int
     gap_days: int
     gap: str
     text: str

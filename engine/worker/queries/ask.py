@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, replace
 
 from engine.ask.drafting import Draft, changes, draft_once, revise_once
-from engine.ask.pipeline import columns_of, pipeline_text, proposal_of, table_of
+from engine.ask.pipeline import pipeline_text, proposal_of, table_of
 from engine.ask.proposal import Proposal, checked
 from engine.errors import UsageError
 from engine.executor.datasets import wanted_documents
@@ -23,15 +23,13 @@ from engine.worker.queries.registry import query
 class DraftedTable:
     """A proposed table with the pipeline that fills it.
 
-    `sentence` says it in words; `problem`, why no model drafted it, empty where one did; `changes`, what differs from
-    the table before, a sentence each. `has_own_steps`: the pipeline is another than the one that the table is
-    written as, such as that of a template.
+    `problem` says why no model drafted it, empty where one did; `changes`, what differs from the table before, a
+    sentence each. `has_own_steps`: the pipeline is another than the one that the table is written as, such as that of a
+    template.
     """
 
     proposal: Proposal
-    sentence: str
     text: str
-    columns: tuple[str, ...]
     problem: str = ""
     changes: tuple[str, ...] = ()
     has_own_steps: bool = False
@@ -103,9 +101,7 @@ def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
 def _drafted(made: Draft, before: Proposal | None = None) -> DraftedTable:
     return DraftedTable(
         made.proposal,
-        made.proposal.sentence,
         pipeline_text(made.proposal),
-        tuple(columns_of(made.proposal)),
         made.problem,
         tuple(changes(before, made.proposal)) if before is not None else (),
     )

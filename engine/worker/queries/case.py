@@ -64,6 +64,5 @@ def _summary(case: Case) -> CaseSummary:
         pages=case.listing.count_pages(),
         failures=case.listing.count_failures(),
         runs=len(case.runs.all()),
-        writer=case.writer_pid,
         is_encrypted=case.is_encrypted,
     )

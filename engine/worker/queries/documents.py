@@ -34,7 +34,7 @@ def page(
     check_page(offset, limit)
     opened = desk.reading(case)
     rows = opened.listing.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
-    return DocumentsPage(offset, opened.listing.count_documents(only), tuple(rows))
+    return DocumentsPage(opened.listing.count_documents(only), tuple(rows))
 
 
 @query(contract.IDS)
@@ -92,7 +92,7 @@ def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> Fai
     check_page(offset, limit)
     opened = desk.reading(case)
     failures = tuple(opened.documents.failures(offset=offset, limit=limit))
-    return FailuresPage(offset, opened.listing.count_failures(), failures)
+    return FailuresPage(opened.listing.count_failures(), failures)
 
 
 @query("documents.star", lane="edit")

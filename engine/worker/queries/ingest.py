@@ -79,10 +79,8 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         removed=removed,
         bytes=sizes.total(),
         gone=gone_text(gone_files(opened.documents, path)),
-        hidden=listing.hidden,
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,
-        workers=workers,
         is_measured=bool(kinds) and all(kind.is_measured for kind in kinds),
         kinds=tuple(kinds),
     )
@@ -91,7 +89,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
 def _kind(kind: str, files: int, size: int, measured: Reading | None) -> KindEstimate:
     if measured is not None and measured.documents >= LEAST_MEASURED and measured.pages:
         expected = max(files, round(size * measured.pages / max(measured.bytes, 1)))
-        return KindEstimate(kind, files, size, expected, expected * measured.seconds / measured.pages, True)
+        return KindEstimate(kind, files, expected, expected * measured.seconds / measured.pages, True)
     page_bytes, page_seconds = ASSUMED.get(kind, ASSUMED_PLAIN)
     expected = max(files, round(size / page_bytes)) if page_bytes else files
-    return KindEstimate(kind, files, size, expected, expected * page_seconds, False)
+    return KindEstimate(kind, files, expected, expected * page_seconds, False)

@@ -33,4 +33,4 @@ def page(
     check_page(offset, limit)
     opened = desk.reading(case)
     entries = turned_down(opened, run, fate, offset=offset, limit=limit)
-    return LedgerPage(offset, count_turned_down(opened.ledger, run, fate), tuple(entries))
+    return LedgerPage(count_turned_down(opened.ledger, run, fate), tuple(entries))

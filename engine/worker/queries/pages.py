@@ -42,10 +42,10 @@ def picture(
         except DocumentError as error:
             if error.reason != "encrypted":
                 raise
-            return PagePicture(document, page, dpi / POINTS_PER_INCH, "", needs_password=True)
+            return PagePicture(document, page, "", needs_password=True)
         drawn.replace(out)
         _forget_oldest(desk)
-    return PagePicture(document, page, dpi / POINTS_PER_INCH, str(out))
+    return PagePicture(document, page, str(out))
 
 
 @query(contract.LINES)
@@ -68,11 +68,8 @@ def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None =
         pages=len(loaded.pages),
         width=at.width,
         height=at.height,
-        source=at.source,
         total_lines=total,
-        lines=tuple(
-            PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.confidence, ln.hidden) for ln in page_lines
-        ),
+        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.hidden) for ln in page_lines),
     )
 
 

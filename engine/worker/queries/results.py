@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.custody.guard import change_warning
-from engine.documents.codec import box_to_json
-from engine.documents.document import Document
 from engine.errors import UsageError
-from engine.executor.case_documents import load_document
 from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
 from engine.results.hidden import hidden_warning
@@ -18,7 +15,6 @@ from engine.results.new_rows import new_rows
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
 from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
-from engine.rows import DocumentId
 from engine.values.cells import is_typed
 from engine.worker.contract import results as contract
 from engine.worker.contract.results import (
@@ -39,9 +35,7 @@ from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
-from storage.case import Case
 from storage.evidence import EvidenceRecord
-from storage.export.assemble import citation_of
 from storage.export.table import inner_value
 from storage.result_rows import DeliveredRow
 from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview, edited_rows
@@ -68,10 +62,7 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
         RunEntry(
             id=run.id,
             name=f"{asked[run.id]} (run {run.id})" if run.id in asked else f"Run {run.id}",
-            status=run.status,
-            model=run.model_name,
             started_at=run.started_at,
-            finished_at=run.finished_at,
             rows=opened.result_rows.count(run.id) if opened.runs.has_results(run.id) else None,
         )
         for run in reversed(opened.runs.all())
@@ -134,7 +125,7 @@ def page(
         reviews = [book.review(at, row.values, here) for at, row in zip(identities, rows, strict=True)]
         total = opened.result_rows.count(run)
         shown_rows = (_shown_row(row, columns, review, new) for row, review in zip(rows, reviews, strict=True))
-        return RowsPage(offset, total, total, tuple(shown_rows))
+        return RowsPage(total, total, tuple(shown_rows))
     view = result_view(opened, run)
 
     def shown_line(line: Heading | int) -> ShownRow | ShownHeading:
@@ -145,9 +136,9 @@ def page(
     if grouping.column:
         sections = Sections(view, only, grouping)
         lines = tuple(map(shown_line, sections.lines(offset, limit)))
-        return RowsPage(offset, len(sections), sections.rows, lines)
+        return RowsPage(len(sections), sections.rows, lines)
     chosen = view.select(only)
-    return RowsPage(offset, len(chosen), len(chosen), tuple(map(shown_line, chosen[offset : offset + limit])))
+    return RowsPage(len(chosen), len(chosen), tuple(map(shown_line, chosen[offset : offset + limit])))
 
 
 @query(contract.IDS)
@@ -191,7 +182,7 @@ def group(
 
 @query(contract.CELL)
 def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetails:
-    """Return all about one cell: its whole value, what was said of it, and each place with its boxes."""
+    """Return all about one cell: its whole value, what was said of it, and each place."""
     opened = desk.reading(case)
     columns = opened.result_rows.columns(run)
     if column not in columns:
@@ -211,7 +202,7 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
         note=said.note or review.whole.note,
         who=said.who or review.whole.who,
         made_at=said.made_at or review.whole.made_at,
-        places=tuple(_places(opened, opened.evidence.of_row(run, row, column), original, column)),
+        places=tuple(_place(record, original, column) for record in opened.evidence.of_row(run, row, column)),
     )
 
 
@@ -239,7 +230,6 @@ def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, n
         cells=tuple(text[:MOST_CHARACTERS] for text in texts),
         missing=tuple(place for place, column in enumerate(columns) if column in row.not_located),
         corrected=tuple(place for place, column in enumerate(columns) if column in cells and cells[column].is_replaced),
-        verdicts={column: cells[column].verdict for column in columns if column in cells and cells[column].verdict},
         cut=tuple(place for place, text in enumerate(texts) if len(text) > MOST_CHARACTERS),
         verdict=review.verdict,
         note=review.note,
@@ -248,31 +238,14 @@ def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, n
     )
 
 
-def _places(case: Case, records: Iterable[EvidenceRecord], value: Any, column: str) -> Iterable[CellPlace]:
-    evidence = list(records)
-    ids = {record.document_id for record in evidence if record.document_id is not None}
-    documents: dict[str, Document] = {id: load_document(case, DocumentId(id)) for id in ids}
-    files = {id: document.filename for id, document in documents.items()}
-    for record in evidence:
-        cited = citation_of(case.documents, record, files)
-        yield CellPlace(
-            inside=record.path if record.path != column else "",
-            value=shown(inner_value(value, column, record.path))[:MOST_CHARACTERS],
-            document=record.document_id or "",
-            file=cited.file or "",
-            page=record.page or 1,
-            first_line=record.first_line or 0,
-            last_line=record.last_line or 0,
-            boxes=_boxes(documents.get(record.document_id or ""), record),
-            quote=cited.quote,
-            method=record.method,
-            score=record.score,
-        )
-
-
-def _boxes(document: Document | None, record: EvidenceRecord) -> tuple[list[float], ...]:
-    if document is None or record.first_line is None or record.last_line is None:
-        return ()
-    lines = document.lines[record.first_line - 1 : record.last_line]
-    boxes = (box_to_json(line.box) for line in lines if line.page == (record.page or line.page))
-    return tuple(box for box in boxes if box is not None)
+def _place(record: EvidenceRecord, value: Any, column: str) -> CellPlace:
+    return CellPlace(
+        inside=record.path if record.path != column else "",
+        value=shown(inner_value(value, column, record.path))[:MOST_CHARACTERS],
+        document=record.document_id or "",
+        page=record.page or 1,
+        first_line=record.first_line or 0,
+        last_line=record.last_line or 0,
+        method=record.method,
+        score=record.score,
+    )

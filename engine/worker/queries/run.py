@@ -14,4 +14,4 @@ def rows(desk: Desk, *, operator: str = "", offset: int = 0, limit: int = 100) -
     """Return the latest rows of an operator of the run that goes on, or was the last; "" for the last operator."""
     check_page(offset, limit)
     live = desk.live()
-    return LiveRows(operator, offset, 0, ()) if live is None else live.rows(operator, offset, limit)
+    return LiveRows(operator, 0, ()) if live is None else live.rows(operator, offset, limit)

@@ -9,7 +9,6 @@ from pathlib import Path
 from engine.disk import questions_folder
 from engine.errors import EnvironmentMissing, UsageError
 from engine.worker.contract import sample as contract
-from engine.worker.contract.sample import SampleCase
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.case import Case
@@ -24,10 +23,10 @@ QUESTION = "Officers and misconduct.yaml"
 
 
 @query(contract.COPY, lane="edit")
-def copy(desk: Desk, *, folder: str) -> SampleCase:
+def copy(desk: Desk, *, folder: str) -> str:
     """Copy the sample into a folder, which is made: records, question, and the case with finished results.
 
-    Files that are there stay as they are.
+    Files that are there stay as they are. Returns where the case is.
 
     Raises EnvironmentMissing where the examples are missing or damaged, UsageError where nothing can be written.
     """
@@ -53,7 +52,7 @@ def copy(desk: Desk, *, folder: str) -> SampleCase:
         raise EnvironmentMissing(
             f"{EXAMPLE / FINISHED} is damaged: {error}", advice="Install Redwell again, or get its source again."
         ) from error
-    return SampleCase(str(case), str(records))
+    return str(case)
 
 
 def _unpack(packed: Path, case: Path, records: Path) -> None:

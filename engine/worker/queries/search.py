@@ -45,7 +45,7 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
         FoundLine(hit.document_id, names[hit.document_id], hit.page, hit.line, pieces(hit.snippet))
         for hit in hits[:limit]
     ]
-    return FoundLines(words, offset, len(hits) > limit, tuple(rows), is_fuzzy and bool(rows))
+    return FoundLines(len(hits) > limit, tuple(rows), is_fuzzy and bool(rows))
 
 
 @query(contract.WITHIN)

@@ -56,15 +56,14 @@ def show(
     entries = []
     for entry in timeline.entries[:MOST_ENTRIES]:
         number, text, place = described(entry.row, entry.path)
-        days = entry.first.toordinal()
         entries.append(
-            ShownEntry(entry.row, number + 1, entry.path, entry.date, days, entry.gap_days, entry.gap, text, "", place)
+            ShownEntry(entry.row, number + 1, entry.path, entry.date, entry.gap_days, entry.gap, text, "", place)
         )
     undated = []
     for each in timeline.undated[:MOST_ENTRIES]:
         number, text, place = described(each.row, each.path)
         reason = f"{each.text[:MOST_TEXT]}: {each.reason}" if each.text else each.reason
-        undated.append(ShownEntry(each.row, number + 1, each.path, "", 0, 0, "", text, reason, place))
+        undated.append(ShownEntry(each.row, number + 1, each.path, "", 0, "", text, reason, place))
     return ShownTimeline(
         column=chosen,
         columns=columns,

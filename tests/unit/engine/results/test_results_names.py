@@ -43,7 +43,7 @@ def test_a_name_tells_its_forms_and_decisions_with_places(case: Case, run: str) 
 
 def test_merging_is_kept_in_the_pipeline_and_shown_at_once(case: Case, run: str) -> None:
     done = merge_names(case, run, "officer", ["Michael Harmon", "Daniel Harmon"], "Daniel Harmon")
-    assert (done.rows, done.pairs) == (1, (("Michael Harmon", "Daniel Harmon"),))
+    assert done.rows == 1
     assert names(case, run) == [*("Daniel Harmon",) * 2, *("Ana Ruiz",) * 2, "Daniel Harmon", "Ana Ruiz"]
     assert resolve(done.pipeline).same_as == (("Michael Harmon", "Daniel Harmon"),)
     assert Path(done.pipeline).parent == questions_folder(case.path)

@@ -49,8 +49,8 @@ def test_a_query_is_answered_by_what_the_contract_says(name: str) -> None:
 
 
 def test_rows_are_read_back_as_they_were_written() -> None:
-    row = ShownRow("r", 1, ("a", "b"), (1,), (), {"n": "accepted"}, (), "", "", {}, is_new=True)
-    page = RowsPage(0, 2, 1, (ShownHeading("x", 1, is_folded=False), row))
+    row = ShownRow("r", 1, ("a", "b"), (1,), (), (), "accepted", "", {"a": "odd"}, is_new=True)
+    page = RowsPage(2, 1, (ShownHeading("x", 1, is_folded=False), row))
     assert PAGE.decode(json.loads(dump_json(asdict(page)))) == page
 
 

@@ -86,9 +86,7 @@ def test_forms_have_every_key_and_basic_ones_first(ask: Callable[..., Any]) -> N
     assert keys[:3] == ["prompt", "output.schema", "drop_keys"]
     assert {"gleaning.num_rounds", "output.n", "model", "too_long"} <= set(keys)
     by_name = {".".join(key.path): key for key in forms["split"].keys}
-    assert by_name["split_key"].is_required
     assert by_name["method_kwargs.num_tokens"].editor == "integer"
-    assert forms["equijoin"].is_join and not forms["map"].is_join
 
 
 def test_files_lie_beside_the_case_and_are_not_overwritten_unseen(ask: Callable[..., Any], case: Path) -> None:

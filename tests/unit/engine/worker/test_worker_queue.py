@@ -135,8 +135,8 @@ def test_a_run_over_the_documents_of_the_case_is_seen_while_it_goes_on(case: Pat
         assert told[0]["memory_bytes"] > 10_000_000 or told[-1]["memory_bytes"] > 10_000_000
         rows = await window.ask("run.rows", limit=1)
         assert (rows["operator"], rows["total"]) == ("keep", 2)
-        assert rows["rows"][0]["values"]["officer"] == "Sgt. Varrick"
-        assert "text" not in rows["rows"][0]["values"]
+        assert rows["rows"][0]["officer"] == "Sgt. Varrick"
+        assert "text" not in rows["rows"][0]
         assert (await window.ask("run.rows", operator="find"))["total"] == 2
         read = [event for event in window.events if event["event"] == "DocumentRead"]
         assert len(read) == len(RECORDS)  # each once, by the ingest: the run takes them from the case
