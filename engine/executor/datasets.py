@@ -92,8 +92,11 @@ class DatasetReader:
             ingested = await ingest(location, self.case, self.emit, first=self.first, **shared)
         chosen = islice(ingested.documents.items(), self.first)
         documents = ((load_document(self.case, id), path) for id, path in chosen)
-        removed = self.case.listing.documents_that_fit(DocumentFilter(removed=True))
-        return _documents(dataset, documents, ingested.fates, removed)
+        return _documents(dataset, documents, ingested.fates, self.removed_documents())
+
+    def removed_documents(self) -> set[str]:
+        """Return the documents that were removed from the run's own case."""
+        return self.case.listing.documents_that_fit(DocumentFilter(removed=True))
 
     def _table(self, dataset: Dataset) -> list[Row]:
         rows = [*self.tables.get(dataset.name, ()), *dataset.data]
@@ -169,7 +172,7 @@ class DatasetReader:
         fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
         fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
         documents = [(self._own(source, DocumentId(id), path), path) for id, path in chosen.items()]
-        return _documents(dataset, documents, fates)
+        return _documents(dataset, documents, fates, self.removed_documents())
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
         document = load_document(source, id)
@@ -215,7 +218,7 @@ def _documents(
     dataset: Dataset,
     documents: Iterable[tuple[Document, str]],
     fates: list[DocumentRecord],
-    removed: Collection[str] = (),
+    removed: Collection[str],
 ) -> ReadDataset:
     """Make rows of documents; those without text, or that are removed from the case, are rejected with the reason."""
     reading = ReadDataset(files=fates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from engine.errors import DocumentError, UsageError
 from engine.executor.case_documents import load_document
 from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import RowFailed
-from engine.executor.sources import ingest_files
+from engine.executor.sources import WAS_REMOVED, ingest_files
 from engine.operators.accounting import all_or_none
 from engine.plan.dataset import Dataset, Parsing, ParsingTool
 from engine.plan.frozen import thaw
@@ -37,6 +37,17 @@ class _Parsed:
     span: Span | None = None
 
 
+@dataclass(frozen=True)
+class _Rejected:
+    """Why a row is left out, which is no failure."""
+
+    reason: str
+
+
+_Result = list[_Parsed] | _Rejected | DocumentError
+"""What a row gets of a function, or why nothing."""
+
+
 class ParsingFunctions:
     """Applies the parsing functions of datasets, one after another, each to all rows."""
 
@@ -50,6 +61,7 @@ class ParsingFunctions:
         for parsing in dataset.parsing:
             self._check(dataset, parsing)
             rows, found.rows = found.rows, []
+            results: Sequence[_Result]
             if parsing.reads_documents:
                 results = await self._documents(dataset, parsing, rows, found)
             else:
@@ -57,6 +69,8 @@ class ParsingFunctions:
             for row, result in zip(rows, results, strict=True):
                 if isinstance(result, DocumentError):
                     self._fail(dataset, row, result, found)
+                elif isinstance(result, _Rejected):
+                    found.turned_down.append((row, FateRecord(row.id, "rejected", result.reason)))
                 elif not result:
                     reason = f"the parsing function {parsing.function} made no row of it"
                     found.turned_down.append((row, FateRecord(row.id, "rejected", reason)))
@@ -87,7 +101,7 @@ class ParsingFunctions:
 
     async def _documents(
         self, dataset: Dataset, parsing: Parsing, rows: Sequence[Row], reading: ReadDataset
-    ) -> list[list[_Parsed] | DocumentError]:
+    ) -> list[_Result]:
         """Read the files that rows name into the case; return what each row gets of its file, or why nothing."""
         named = [self._file(parsing, row, dataset) for row in rows]
         files = sorted({file for file in named if isinstance(file, Path)})
@@ -104,12 +118,13 @@ class ParsingFunctions:
             workers=self._reader.workers,
         )
         records = {record.path: record for record in ingested.fates}
+        removed = self._reader.removed_documents()
         # A file that cannot be read fails the rows that name it; as a file it would be counted twice.
         reading.files += [record for record in ingested.fates if record.fate != "failed"]
         return [
             file
             if isinstance(file, DocumentError)
-            else await self._read(dataset, parsing, file, records.get(str(file)))
+            else await self._read(dataset, parsing, file, records.get(str(file)), removed)
             for file in named
         ]
 
@@ -145,14 +160,16 @@ class ParsingFunctions:
         )
 
     async def _read(
-        self, dataset: Dataset, parsing: Parsing, file: Path, record: DocumentRecord | None
-    ) -> list[_Parsed] | DocumentError:
+        self, dataset: Dataset, parsing: Parsing, file: Path, record: DocumentRecord | None, removed: Collection[str]
+    ) -> _Result:
         if record is None or record.fate == "failed" or record.document_id is None:
             reason = record.reason if record else "unsupported"
             message = record.message if record else "an archive has no text of its own"
             return DocumentError(
                 f"{file.name}: {message}", reason=reason, advice=record.advice if record else "Unpack it first."
             )
+        if record.document_id in removed:
+            return _Rejected(f"{WAS_REMOVED}: {file.name}")
         document = load_document(self._reader.case, DocumentId(record.document_id))
         if parsing.function == "xlsx_to_string":
             return await self._sheets(parsing, file, document)

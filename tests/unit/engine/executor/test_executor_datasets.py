@@ -10,9 +10,11 @@ import pytest
 from openpyxl import Workbook
 from scripted_run import PLAIN, write_jsonl, write_texts
 
+from engine.custody.recording import remove_documents
 from engine.errors import UsageError
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings
+from engine.executor.sources import WAS_REMOVED
 from engine.loader import parse_pipeline
 from engine.rows import Span
 
@@ -147,6 +149,22 @@ def test_documents_of_a_case_by_star_tag_and_name(bench, tmp_path) -> None:
         texts("{type: case, documents: ['0000']}")
 
 
+def test_a_document_of_another_case_that_was_removed_from_this_one_is_not_read(bench, tmp_path) -> None:
+    write_texts(tmp_path / "in", {"a.txt": "alpha", "b.txt": "beta"})
+    first = bench(folder="first")
+    first.run_again(over("{type: folder, path: in}", tmp_path))
+    first.case.close()
+    loaded = over(f"{{type: case, path: {first.case.path}}}", tmp_path)
+    desk = bench()
+    desk.run_again(loaded)
+    remove_documents(desk.case, [entry.id for entry in desk.case.documents.entries() if entry.filename == "a.txt"])
+    result = desk.run_again(loaded)
+    assert [row["text"] for row in desk.values(result)] == ["beta"]
+    (fate,) = [f.record for f in desk.case.ledger.fates(result.run_id, "records", "rejected")]
+    assert fate.reason.startswith(WAS_REMOVED)
+    assert fate.reason.endswith("a.txt")
+
+
 def test_a_case_without_fitting_documents_is_an_error(bench, tmp_path) -> None:
     with pytest.raises(UsageError, match=r"no documents that fit \*.doc"):
         bench().run_again(over("{type: case, glob: '*.doc'}", tmp_path))
@@ -165,6 +183,21 @@ def test_a_row_gets_the_text_of_the_file_it_names(bench, tmp_path) -> None:
     row = desk.case.rows.of_operator(result.run_id, "records")[0]
     assert row.document_id == desk.case.documents.entries()[0].id  # so that evidence can be found in it
     assert desk.case.ledger.sums(result.run_id).adds_up
+
+
+def test_a_row_that_names_a_removed_document_is_rejected(bench, tmp_path) -> None:
+    write_texts(tmp_path, {"a.txt": "alpha", "b.txt": "beta"})
+    write_jsonl(tmp_path / "rows.jsonl", [{"src": "a.txt"}, {"src": "b.txt"}])
+    read = "[{function: txt_to_string, input_key: src, output_key: text}]"
+    loaded = over(f"{{type: file, path: rows.jsonl, parsing: {read}}}", tmp_path)
+    desk = bench()
+    desk.run_again(loaded)
+    remove_documents(desk.case, [entry.id for entry in desk.case.documents.entries() if entry.filename == "a.txt"])
+    result = desk.run_again(loaded)
+    assert [row["text"] for row in desk.values(result)] == ["beta"]
+    (fate,) = [f.record for f in desk.case.ledger.fates(result.run_id, "records", "rejected")]
+    assert fate.reason == f"{WAS_REMOVED}: a.txt"
+    assert (desk.case.ledger.sums(result.run_id).adds_up, result.exit_code) == (True, 0)
 
 
 def test_a_row_per_page_with_its_lines(bench, tmp_path) -> None:
