@@ -182,7 +182,7 @@ class Retrieval:
             first = (row.span.first if row.span else 1) + value.count("\n", 0, start)
             span = Span(first, first + passage.text.count("\n"))
             lines = self._case.documents.lines(row.document_id, span.first, span.last)
-            whole, seen = ("\n".join(texts) for texts in zip(*((n.text, n.seen) for n in lines), strict=True))
+            whole, seen = "\n".join(n.text for n in lines), "\n".join(n.seen for n in lines)
             if passage.text in whole or passage.text in seen:
                 return span
         return None

@@ -129,6 +129,22 @@ def test_a_value_from_a_retrieved_passage_is_cited_there(bench, tmp_path) -> Non
     assert (record.first_line, record.last_line) == (61, 61)
 
 
+def test_a_passage_of_a_field_with_more_lines_than_the_document_has_none_of_its_own(bench, data) -> None:
+    write_texts(data / "kb", {"rules.txt": "Aspirin"})
+    sources = "{patients: {type: file, path: p.jsonl}, drugs: {type: folder, path: kb}}"
+    long = "  - {name: long, type: compute, fields: {note: \"'\\\\n\\\\n\\\\nfever'\"}}\n"
+    steps = (
+        "pipeline: {steps: [{name: few, input: drugs, operations: [long]}, "
+        "{name: s, input: patients, operations: [answer]}]}\n"
+    )
+    phrases = "fts: {index_phrase: '{{ input.note }}', query_phrase: '{{ input.symptoms }}'}"
+    desk = bench(lambda request: {"drug": "x"})
+    plan = loaded(data, f"dataset: few, {phrases}", operations=ANSWER + long, steps=steps, datasets=sources)
+    result = desk.run_again(plan)
+    assert (result.rows, result.failed_items) == (2, 0)
+    assert "fever" in shown(desk)[0]
+
+
 def test_fields_of_phrases_are_checked(data) -> None:
     phrases = "fts: {index_phrase: '{{ input.nmae }}', query_phrase: '{{ input.symptom }}'}"
     fields = {"patients": ["symptoms"], "drugs": ["name", "uses"]}
