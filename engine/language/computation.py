@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import CodeType
@@ -82,6 +83,19 @@ class _Exact(Evaluator):
             raise Unknown("null is compared")
         return super().compare(name, left, right)
 
+    def call(self, name: str, /, *arguments: Any, **named: Any) -> Any:
+        """Call a function by its name; a float it makes becomes a decimal."""
+        return _decimals(super().call(name, *arguments, **named))
+
+    def filter(self, name: str, value: Callable[[], Any], /, *arguments: Any, **named: Any) -> Any:
+        """Apply a filter of prompts; floats it makes become decimals."""
+        return _decimals(super().filter(name, value, *arguments, **named))
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        """Raise to a power that is not too large; below zero it is a fraction."""
+        is_fraction = isinstance(base, int) and isinstance(exponent, int) and exponent < 0
+        return super().power(Decimal(base) if is_fraction else base, exponent)
+
 
 class _Converter:
     """`convert(amount, "EUR")`, `convert(12, "mile", "km")`, each also with `on=` a day."""
@@ -126,9 +140,20 @@ def _exact(value: Any) -> Any:
     return [_exact(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def _decimals(made: Any) -> Any:
+    """Make decimals of a float, and of those in a list; deeper ones are found when the result is written."""
+    if isinstance(made, list):
+        return [Decimal(str(item)) if isinstance(item, float) else item for item in made]
+    return Decimal(str(made)) if isinstance(made, float) else made
+
+
 def _plain(text: str, value: Any) -> Any:
     """Turn a result into a JSON value; raises CannotEvaluate for what is none."""
     match value:
+        case Decimal() | float() if not math.isfinite(value):
+            raise CannotEvaluate(f"{text} makes {value}, which is no number that a field can hold")
+        case float():
+            return plain_number(Decimal(str(value)))
         case Decimal():
             return plain_number(value)
         case Mapping():

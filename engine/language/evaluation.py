@@ -179,6 +179,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "total", ast.Mult: "product", ast.Mod: "remainder", ast.Pow: "power",
 }  # fmt: skip
+_EXACT_DIVISIONS: Mapping[type[ast.operator], str] = {ast.Div: "quotient", ast.FloorDiv: "whole_quotient"}
 _SCALARS = frozenset({int, float, bool, type(None), Decimal})
 _LAZY_FUNCTIONS = frozenset({"any", "all"})
 
@@ -273,6 +274,8 @@ class _Guarding(ast.NodeTransformer):
         left, right = self.visit(node.left), self.visit(node.right)
         if type(node.op) in _ARITHMETIC:
             return guard(_ARITHMETIC[type(node.op)], left, right)
+        if self._exact and type(node.op) in _EXACT_DIVISIONS:
+            return guard(_EXACT_DIVISIONS[type(node.op)], left, right)
         return ast.BinOp(left, node.op, right)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
@@ -321,6 +324,7 @@ class Evaluator:
 
     guards: ClassVar[tuple[str, ...]] = (
         "field", "call", "method", "filter", "test", "chain", "rounds", "exact", *_ARITHMETIC.values(),
+        *_EXACT_DIVISIONS.values(),
     )  # fmt: skip
 
     def __init__(self, known: Mapping[str, Callable[..., Any]] = FUNCTIONS) -> None:
@@ -425,7 +429,17 @@ class Evaluator:
         """Divide, and give what remains."""
         if isinstance(left, str):
             raise TypeError("% divides numbers; text formatting is not available")
-        return left % right
+        return _floored(left, right)[1] if _has_decimal(left, right) else left % right
+
+    def quotient(self, left: Any, right: Any) -> Any:
+        """Divide exactly."""
+        if right == 0:
+            raise ZeroDivisionError("division by zero")
+        return (Decimal(left) if isinstance(left, int) else left) / right
+
+    def whole_quotient(self, left: Any, right: Any) -> Any:
+        """Divide, and give the whole number below."""
+        return _floored(left, right)[0] if _has_decimal(left, right) else left // right
 
     def power(self, base: Any, exponent: Any) -> Any:
         """Raise to a power that is not too large."""
@@ -459,6 +473,18 @@ class Evaluator:
             elif isinstance(item, list | tuple | set | frozenset):
                 todo += item
         return count
+
+
+def _has_decimal(left: Any, right: Any) -> bool:
+    return isinstance(left, Decimal) or isinstance(right, Decimal)
+
+
+def _floored(left: Any, right: Any) -> tuple[Decimal, Decimal]:
+    """Divide decimals as Python divides its numbers: the rest has the sign of the divisor."""
+    if right == 0:
+        raise ZeroDivisionError("division by zero")
+    quotient, rest = left // right, left % right
+    return (quotient - 1, rest + right) if rest and (rest < 0) != (right < 0) else (quotient, rest)
 
 
 def _shallow(value: Any) -> int:

@@ -50,6 +50,22 @@ def computed(text: str) -> Any:
         ("convert(10, 'mile', 'km')", 16.09344),
         ("convert(16.09344, 'km', 'mile')", 10),
         ("convert(3, 'km', 'km')", 3),
+        ("10 / 4", 2.5),
+        ("10 / 5", 2),
+        ("abs(-1 / 4) + 0.1", 0.35),
+        ("2 ** -1", 0.5),
+        ("'2.5' | float", 2.5),
+        ("float('0.1') + 0.2", 0.3),
+        ("(['1', '0.1'] | map('float') | list)[1] + 0.2", 0.3),
+        ("'abc' | likeness('abc')", 100),
+        ("[['0.5' | float]]", [[0.5]]),
+        ("-7.5 // 2", -4),
+        ("-7.5 % 2", 0.5),
+        ("7.5 // -2", -4),
+        ("7.5 % -2", -0.5),
+        ("-6.0 // 2", -3),
+        ("-7 // 2", -4),
+        ("-7 % 2", 1),
     ],
 )
 def test_figures_are_exact(text: str, value: Any) -> None:
@@ -92,7 +108,19 @@ def test_null_goes_on_with_its_reason(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["input.text + 1", "1 / 0", "set(input.sums)", "convert(input.text, 'EUR')", "input.fee.amount"]
+    "text",
+    [
+        "input.text + 1",
+        "1 / 0",
+        "1.5 // 0",
+        "1.5 % 0",
+        "1e999",
+        "float('nan')",
+        "input.text / 2",
+        "set(input.sums)",
+        "convert(input.text, 'EUR')",
+        "input.fee.amount",
+    ],
 )
 def test_what_is_wrong_is_an_error_and_not_null(text: str) -> None:
     with pytest.raises(CannotEvaluate):
