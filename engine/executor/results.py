@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 
 from engine.errors import UsageError
@@ -13,7 +14,7 @@ from engine.operators.asking import EMPTINESS
 from engine.operators.base import Retrieved
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
-from engine.plan.sources import DOCUMENT_FIELDS
+from engine.plan.sources import DOCUMENT_FIELDS, kind_of_source
 from engine.rows import DocumentId, Row, RowId
 
 SCAFFOLDING_KINDS = frozenset({"split", "gather"})
@@ -24,14 +25,20 @@ INDEXES_KEPT = 64
 
 
 def result_columns(
-    plan: Plan, rows: Sequence[Row], chosen: Sequence[str] = (), *, source_fields: Sequence[str] = ()
+    plan: Plan,
+    rows: Sequence[Row],
+    chosen: Sequence[str] = (),
+    *,
+    source_fields: Sequence[str] = (),
+    directory: Path = Path(),
 ) -> list[str]:
     """Choose the columns of the results table, in order.
 
     `chosen` if given (raises UsageError for a field that no row has). Else the file name where rows have it, then
     the fields that operators wrote, in the order in which rows hold them; a document's own text is left out, and so
-    is each other field of documents that no operator has written anew.
+    is each other field of documents that no operator has written anew. Fields of data files are shown.
     Without any row the operators tell which fields there would be, given `source_fields` of the datasets.
+    Relative paths of datasets start at `directory`.
     """
     nodes = _nodes(plan, plan.steps[-1])
     fields = list(dict.fromkeys(key for row in rows for key in row.values)) or _planned(nodes, source_fields)
@@ -41,7 +48,8 @@ def result_columns(
             raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(fields)}.")
         return list(chosen)
     written = {name for node in nodes for name in node.traits().writes}
-    hidden = set(DOCUMENT_FIELDS) - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
+    of_documents = _of_documents(plan, plan.steps[-1], directory)
+    hidden = of_documents - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
     shown = [key for key in fields if key not in hidden] or fields
     return sorted(shown, key=lambda key: key != "filename")
 
@@ -60,6 +68,17 @@ def _nodes(plan: Plan, step: Step) -> list[Node]:
     """Return the operators of a step and of the steps it reads from."""
     earlier = [n for s in plan.steps if s.name in step.inputs for n in _nodes(plan, s)]
     return [*earlier, *plan.nodes(step)]
+
+
+def _of_documents(plan: Plan, step: Step, directory: Path) -> set[str]:
+    """Return the fields in which documents themselves come to a step; data files may have fields of the same names."""
+    fields: set[str] = set()
+    for dataset in (d for d in plan.datasets if d.name in step.inputs):
+        if kind_of_source(dataset, directory) in ("folder", "case"):
+            return set(DOCUMENT_FIELDS)
+        fields.update(parsing.target_field for parsing in dataset.parsing if parsing.reads_documents)
+    earlier = [_of_documents(plan, s, directory) for s in plan.steps if s.name in step.inputs]
+    return fields.union(*earlier) & set(DOCUMENT_FIELDS)
 
 
 def _scaffolding(nodes: Iterable[Node]) -> set[str]:

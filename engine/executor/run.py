@@ -402,7 +402,13 @@ class _Run:
     # -- results -------------------------------------------------------------------------------------------------
 
     def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
-        columns = result_columns(self._plan, rows, self._options.columns, source_fields=list(self._source_fields))
+        columns = result_columns(
+            self._plan,
+            rows,
+            self._options.columns,
+            source_fields=list(self._source_fields),
+            directory=self._loaded.directory,
+        )
         read = source_reader(self._case.documents, hidden=self._plan.includes_hidden)
         finder = EvidenceFinder(self._rows, read, passages)
         with self._case.transaction():

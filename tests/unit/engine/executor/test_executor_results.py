@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
@@ -9,6 +11,7 @@ from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.results import INDEXES_KEPT, EvidenceFinder, result_columns
 from engine.executor.run import RunOptions
+from engine.plan.dataset import Parsing
 from engine.rows import DocumentId, Row
 
 LIST = """
@@ -68,6 +71,24 @@ def test_a_field_of_documents_is_a_result_where_an_operator_wrote_it_anew(plan) 
     assert result_columns(plan(again), [row(**DOCUMENT)]) == ["filename", "kind"]
 
 
+def test_columns_of_a_data_file_are_results_also_where_they_are_named_like_fields_of_documents(plan, tmp_path) -> None:
+    over_data = plan(LIST, folder=False)
+    assert result_columns(over_data, [row(**DOCUMENT, alpha="a")]) == [*DOCUMENT, "alpha"]
+    steps = "[{name: one, input: records, operations: []}, {name: two, input: one, operations: [list]}]"
+    assert "text" not in result_columns(plan(LIST, steps=steps), [row(**DOCUMENT, alpha="a")])
+
+
+def test_the_text_of_a_file_that_a_row_names_is_not_shown(bench, tmp_path) -> None:
+    write_texts(tmp_path, {"a.txt": "alpha"})
+    file = write_jsonl(tmp_path / "in.jsonl", [{"src": "a.txt", "kind": "memo"}])
+    made = pipeline(file, LIST)
+    parsing = (Parsing("txt_to_string", "src"),)
+    datasets = (replace(made.plan.datasets[0], parsing=parsing),)
+    desk = bench(lambda request: {"zeta": "z", "alpha": "a"})
+    result = desk.run_again(replace(made, plan=replace(made.plan, datasets=datasets)))
+    assert result.columns == ("src", "kind", "zeta", "alpha")
+
+
 def test_split_in_an_earlier_step_is_scaffolding_too(plan) -> None:
     steps = "[{name: one, input: records, operations: [cut]}, {name: two, input: one, operations: [see]}]"
     shown = result_columns(plan(SPLIT, steps=steps), [row(filename="a", text_chunk="x", found="y")])
@@ -99,8 +120,8 @@ def test_a_run_whose_rows_are_all_rejected_exports_a_table_with_a_header(bench, 
         '  - {name: keep, type: filter, prompt: "{{ input.text }}", output: {schema: {why: string, keep: boolean}}}'
     )
     result = desk.run_again(pipeline(file, operations))
-    assert (result.rows, result.exit_code, result.columns) == (0, 0, ("page", "why"))
-    assert desk.csv(result) == "page,why,page_source,why_source\r\n"
+    assert (result.rows, result.exit_code, result.columns) == (0, 0, ("text", "page", "why"))
+    assert desk.csv(result) == "text,page,why,text_source,page_source,why_source\r\n"
 
 
 def test_evidence_leads_through_reduce_back_to_the_lines(bench, tmp_path) -> None:
