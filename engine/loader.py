@@ -20,6 +20,7 @@ from engine.operators.registry import REGISTRY
 from engine.plan.borders import Borders
 from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
+from engine.plan.paths import expanded
 from engine.plan.plan import Output, Plan, Settings, SystemPrompt
 from engine.plan.retriever import Embedding, Retriever
 from engine.values.declared import read_types
@@ -292,7 +293,7 @@ class _Loader:
         path = entry.get("rates")
         if not isinstance(path, str) or ("rates",) not in yaml_fields(node_type):
             return entry
-        file = self.directory / Path(path).expanduser()
+        file = self.directory / expanded(path)
         try:
             self.borders.check_read(file, "the file of rates")
             return {**entry, "rates": read_rates(file)}

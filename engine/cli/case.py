@@ -29,6 +29,7 @@ from engine.custody.recording import (
     repair_facts,
 )
 from engine.errors import UsageError
+from engine.plan.paths import expanded
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case
@@ -134,7 +135,7 @@ def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[
 
 
 def _of_one_name(name: str, here: set[str], by_name: Mapping[str, set[str]], *, removed: bool) -> set[str]:
-    matches = by_name.get(name) or by_name.get(str(Path(name).expanduser().absolute()))
+    matches = by_name.get(name) or by_name.get(str(expanded(name).absolute()))
     matches = matches or ({id for id in here if id.startswith(name)} if len(name) >= SHORTEST_DIGEST else set())
     if not matches:
         what = "no removed document" if removed else "no document"

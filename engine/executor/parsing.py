@@ -22,6 +22,7 @@ from engine.executor.sources import WAS_REMOVED, ingest_files
 from engine.operators.accounting import all_or_none
 from engine.plan.dataset import Dataset, Parsing, ParsingTool
 from engine.plan.frozen import thaw
+from engine.plan.paths import expanded
 from engine.rows import DocumentId, Row, Span
 from storage.ledger import DocumentRecord, FateRecord
 
@@ -146,7 +147,7 @@ class ParsingFunctions:
                 advice="Save the file, and let the row name its path.",
             )
         folders = [self._reader.directory, dataset.location(self._reader.directory).parent]
-        places = [folder / Path(value).expanduser() for folder in folders]
+        places = [folder / expanded(value) for folder in folders]
         inside = [place for place in places if self._reader.borders.allow(place)]
         if not inside:
             return DocumentError(
@@ -154,7 +155,7 @@ class ParsingFunctions:
                 reason="outside",
                 advice=f"If you want it read, add --allow-path {places[0].parent}",
             )
-        file = next((place for place in inside if place.is_file()), None)
+        file = next((place for place in inside if _is_file(place)), None)
         return file or DocumentError(
             f"there is no file {places[0]}", reason="unreadable", advice="Correct the path in this row."
         )
@@ -226,6 +227,14 @@ class ParsingFunctions:
                     return [_Parsed(values) for values in parsed]
 
                 return await all_or_none([one(row) for row in rows])
+
+
+def _is_file(place: Path) -> bool:
+    """Say whether there is a file; what cannot be a path, such as a whole sentence, is none."""
+    try:
+        return place.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _texts(parsing: Parsing, document: Document) -> list[tuple[str, Span | None]]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from engine.errors import PipelineError
 from engine.plan.frozen import FrozenMap
+from engine.plan.paths import expanded
 
 DatasetType = Literal["folder", "file", "case", "memory"]
 
@@ -150,4 +151,4 @@ class Dataset:
 
     def location(self, directory: Path) -> Path:
         """Resolve the path against the folder of the pipeline file."""
-        return directory / Path(self.path).expanduser()
+        return directory / expanded(self.path)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from engine.errors import UsageError
 from engine.plan.dataset import Dataset, DatasetType
+from engine.plan.paths import expanded
 from engine.plan.plan import Plan
 
 DOCUMENT_FIELDS = ("filename", "path", "text", "pages", "kind")
@@ -67,10 +68,10 @@ def override_input(plan: Plan, given: str, *, directory: Path) -> Plan:
     names = [d.name for d in plan.datasets if given.startswith(f"{d.name}=")]
     name = max(names, key=len, default=given.partition("=")[0] if "=" in given else "")
     path = given.removeprefix(f"{name}=")
-    if not names and (directory / Path(given).expanduser()).exists():  # a path may hold the sign =
+    if not names and (directory / expanded(given)).exists():  # a path may hold the sign =
         name, path = "", given
     old = _dataset(plan, name, given)
-    location = directory / Path(path).expanduser()
+    location = directory / expanded(path)
     if not location.exists():
         raise UsageError(f"--input: there is no {location}", advice="Give an existing folder or file.")
     return plan.with_dataset(_pointed_at(old, location.resolve()))

@@ -15,6 +15,7 @@ from engine.executor.settings import RunSettings
 from engine.language.checks import check, field_flow
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
+from engine.plan.paths import expanded
 from engine.plan.plan import Plan
 from engine.plan.work import named_apart
 from engine.results.network_files import network_format
@@ -164,7 +165,7 @@ def _write_intermediate(loaded: Loaded, case: Case, run_id: str) -> None:
 def _intermediate_files(loaded: Loaded) -> dict[Path, str]:
     """Return the file of each operator below the folder that the pipeline names; none where it names none."""
     named = loaded.plan.output.intermediate_dir
-    folder = loaded.directory / Path(named).expanduser()
+    folder = loaded.directory / expanded(named)
     return {
         folder / _file_name(step) / f"{_file_name(node.name)}.json": node.name
         for step, nodes in (named_apart(loaded.plan) if named else {}).items()
@@ -191,7 +192,7 @@ def _outs(job: RunJob, loaded: Loaded) -> tuple[Path, ...]:
     named = loaded.plan.output.path
     if job.outs or not named:
         return job.outs
-    out = loaded.directory / Path(named).expanduser()
+    out = loaded.directory / expanded(named)
     check_format(out)
     _make_folder(out.parent, "output")
     return (out,)

@@ -241,6 +241,25 @@ def test_rows_whose_file_cannot_be_read_fail_and_the_others_go_on(bench, tmp_pat
     assert desk.case.ledger.sums(result.run_id).adds_up
 
 
+def test_a_row_whose_text_can_be_no_path_fails_alone(bench, tmp_path) -> None:
+    write_texts(tmp_path, {"~$memo.txt": "open in Word", "a.txt": "alpha"})
+    rows = [{"src": "~$memo.txt"}, {"src": "~$none.docx"}, {"src": "x" * 300}, {"src": "a.txt"}]
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    desk = bench()
+    parsing = "[{function: txt_to_string, input_key: src}]"
+    result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
+    assert [row["text"] for row in desk.values(result)] == ["open in Word", "alpha"]
+    fates = [f.record for f in desk.case.ledger.fates(result.run_id, "records", "failed")]
+    assert ["there is no file" in fate.error for fate in fates] == [True, True]
+
+
+def test_a_dataset_may_lie_at_a_name_that_begins_with_a_tilde(bench, tmp_path) -> None:
+    write_jsonl(tmp_path / "~$rows.jsonl", [{"a": 1}])
+    desk = bench()
+    result = desk.run_again(over("{type: file, path: '~$rows.jsonl'}", tmp_path))
+    assert desk.values(result) == [{"a": 1}]
+
+
 def test_attachments_of_a_parsed_mail_are_not_lost(bench, tmp_path) -> None:
     from email.message import EmailMessage
 

@@ -1,0 +1,14 @@
+"""Paths as pipelines and rows write them: text from others, which need not be a path at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def expanded(text: str) -> Path:
+    """Make a path of text, with ~ as the home folder; a name such as ~$memo.docx, which is no one's home, stays."""
+    path = Path(text)
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
