@@ -22,6 +22,10 @@ _BRANCHES = (
 """What may keep a line from running, so that a field it names need not be there."""
 
 
+_LOOKING = frozenset({"get", "keys", "values", "items", "copy"})
+"""Methods of a dictionary that change nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Code that defines `transform`, and what one process of it may use.
@@ -83,17 +87,38 @@ def reading_of(source: str) -> Reading:
     inside = [node for statement in function.body for node in ast.walk(statement)]
     if any(isinstance(node, _BRANCHES) for node in inside):
         return Reading()
-    fields = [field for node in inside if (field := _field(node, argument)) is not None]
-    uses = sum(isinstance(node, ast.Name) and node.id == argument for node in inside)
-    return Reading(frozenset(fields), is_all=uses == len(fields))
+    uses = [use for node in inside for use in _uses(node, argument)]
+    names = sum(isinstance(node, ast.Name) and node.id == argument for node in inside)
+    if len(uses) < names:
+        return Reading()  # it is set anew, or handed to what may change it
+    changed = {use.field for use in uses if use.how == "change"}
+    needed = frozenset(use.field for use in uses if use.how == "read") - changed
+    return Reading(needed, is_all=all(use.how == "read" for use in uses))
 
 
-def _field(node: ast.AST, argument: str) -> str | None:
-    """Return the field that `argument["field"]` reads."""
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What is done with the argument: one field is read or changed, or it is looked at as a whole."""
+
+    how: Literal["read", "change", "look"]
+    field: str = ""
+
+
+def _uses(node: ast.AST, argument: str) -> list[_Use]:
+    """Return what is surely done with the argument where a node names it; a use that may change it is not told."""
     match node:
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field)), ctx=ast.Load()):
-            return field if name == argument else None
-    return None
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field)), ctx=context):
+            looks = [_Use("read" if isinstance(context, ast.Load) else "change", field)] if name == argument else []
+        case ast.Attribute(value=ast.Name(id=name), attr=method):
+            looks = [_Use("look")] if name == argument and method in _LOOKING else []
+        case ast.Return(value=ast.Name(id=name)) | ast.Compare(comparators=[ast.Name(id=name)]):
+            looks = [_Use("look")] if name == argument else []
+        case ast.Dict(keys=keys, values=values):
+            unpacked = (value for key, value in zip(keys, values, strict=True) if key is None)
+            looks = [_Use("look") for value in unpacked if isinstance(value, ast.Name) and value.id == argument]
+        case _:
+            looks = []
+    return looks
 
 
 def _parse(source: str) -> ast.Module:
