@@ -86,13 +86,11 @@ class Connection:
         """Yield the rows of a SELECT with texts as their bytes (RawText), so that damaged ones can be read, too."""
         connection = self._mine().conn
         with translated(self.path):
-            cursor = connection.execute(sql, [storable(p) for p in parameters])
+            with _raw_texts(connection):  # sqlcipher3 reads the first row here already
+                cursor = connection.execute(sql, [storable(p) for p in parameters])
             while True:
-                connection.text_factory = RawText
-                try:
+                with _raw_texts(connection):
                     rows = cursor.fetchmany(at_once)
-                finally:
-                    connection.text_factory = str
                 if not rows:
                     return
                 yield from rows
@@ -191,3 +189,13 @@ class Connection:
             what = "thread" if here[0] == self._owner[0] else "process"
             raise errors.WrongThread(f"the case {self.path} is used in another {what} than the one that opened it")
         return self._database
+
+
+@contextlib.contextmanager
+def _raw_texts(connection: Any) -> Iterator[None]:
+    """Let a connection give texts as their bytes for as long as this lasts."""
+    connection.text_factory = RawText
+    try:
+        yield
+    finally:
+        connection.text_factory = str

@@ -147,6 +147,22 @@ def test_an_encrypted_case_stays_encrypted(tmp_path: Path) -> None:
     assert is_encrypted(tmp_path / "new.redwell")
 
 
+def test_a_sound_encrypted_case_is_kept_as_a_whole(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.redwell")
+    with Case(path) as case:
+        case.custody.begin()
+        case.custody.record("verify", {"sound": True})
+    encrypt_case(path, "correct horse battery")
+    with Case(path, read_only=True) as case:
+        digest, log = case.contents.digest(), case.custody.entries()
+    done, new = repaired(path)
+    assert done.lost == []
+    assert new.contents.digest() == digest
+    assert [entry.digest for entry in new.custody.entries()][:-1] == [entry.digest for entry in log]
+    assert len(new.vectors.get("model", [b"t" * 32])) == 1
+    new.close()
+
+
 def test_nothing_is_overwritten_and_nothing_is_made_of_nothing(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.redwell")
     (tmp_path / "new.redwell").write_text("mine")
