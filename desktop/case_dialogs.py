@@ -63,7 +63,7 @@ def ask_where_to_keep(parent: QWidget, workspace: Workspace, name: str, paths: S
 
 def ask_for_new_passphrase(parent: QWidget, workspace: Workspace, path: str) -> NewPassphraseDialog:
     """Ask for the passphrase of a new case, then make it."""
-    dialog = NewPassphraseDialog("New encrypted case", "Make the case", parent)
+    dialog = NewPassphraseDialog(path, "New encrypted case", "Make the case", parent)
     dialog.given.connect(lambda none, passphrase: workspace.make_encrypted_case(path, passphrase))
     dialog.show()
     return dialog

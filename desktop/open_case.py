@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec
-
-from desktop.workspace import Workspace
+from typing import ParamSpec, Protocol
 
 Told = ParamSpec("Told")
 
 
-def while_open(workspace: Workspace, then: Callable[Told, object]) -> Callable[Told, None]:
+class HasCase(Protocol):
+    """What knows which case is open: the workspace."""
+
+    case: str
+
+
+def while_open(workspace: HasCase, then: Callable[Told, object]) -> Callable[Told, None]:
     """Return `then` for what is told of the case that is open now; told while another one is open, it is dropped."""
     case = workspace.case
 

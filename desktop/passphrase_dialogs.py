@@ -117,8 +117,10 @@ class NewPassphraseDialog(_Dialog):
     given = Signal(str, str)
     """The passphrase before (empty where there is none), and the new one."""
 
-    def __init__(self, title: str, verb: str, parent: QWidget | None = None, *, has_one: bool = False) -> None:
-        super().__init__(title, WARNING, verb, parent)
+    def __init__(
+        self, case: str, title: str, verb: str, parent: QWidget | None = None, *, has_one: bool = False
+    ) -> None:
+        super().__init__(title, f"The case {case}\n\n{WARNING}", verb, parent)
         self.current = self._field("&Passphrase now", "Passphrase now") if has_one else None
         self.new = self._field("&New passphrase", "New passphrase")
         self.again = self._field("New passphrase &again", "New passphrase again")

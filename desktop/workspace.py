@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
 from desktop.client import Answer, Failed, Then, WorkerClient
 from desktop.job import Job
+from desktop.open_case import while_open
 from desktop.settings_values import number_of
 from engine.worker.contract import Query
 from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
@@ -93,7 +94,7 @@ class Workspace(QObject):
         """A case was asked for, and is not there yet."""
         self.read_only = ""
         self.summary: CaseSummary | None = None
-        self._next_passphrase: str | None = None  # of the conversion that goes on
+        self._conversion: tuple[str, str] | None = None  # the case that is being converted, and its next passphrase
         self.shown_results: dict[str, Any] = {}
         """What Results shows: `run`, `columns` that are not hidden, and what to ask for the ids of `selected` rows."""
         self.window_tried: Tried | None = None
@@ -174,25 +175,28 @@ class Workspace(QObject):
         self._unlock(path, passphrase)
         self.open_case(path, create=True, is_encrypted=True)
 
-    def convert_case(self, current: str, new: str) -> None:
-        """Encrypt the open case (no `current` passphrase), decrypt it (no `new` one), or change the passphrase."""
-        if self.job.start("convert", case=self.case, passphrase=current, new_passphrase=new):
-            self._next_passphrase = new
+    def convert_case(self, case: str, current: str, new: str) -> None:
+        """Encrypt a case (no `current` passphrase), decrypt it (no `new` one), or change the passphrase.
+
+        It is named, for a person may open another one while the passphrases are asked for.
+        """
+        if self.job.start("convert", case=case, passphrase=current, new_passphrase=new):
+            self._conversion = case, new
 
     def _converted(self, code: int) -> None:
         """Go on with the passphrase that the case has now; with that before where the conversion was cancelled."""
-        if self._next_passphrase is None:
+        if self._conversion is None:
             return
         if code == 0:
-            self.client.unlock(self.case, self._next_passphrase)
+            self.client.unlock(*self._conversion)
         else:
             self.said.emit("The conversion was cancelled; the case is as it was.", "")
-        self._next_passphrase = None
+        self._conversion = None
 
     def _not_converted(self) -> None:
         """Open the case again where the worker was lost: it is whole, before the conversion or after it."""
-        was_converting, self._next_passphrase = self._next_passphrase is not None, None
-        if was_converting and self.job.was_lost:
+        conversion, self._conversion = self._conversion, None
+        if conversion is not None and self.job.was_lost and conversion[0] == self.case:
             self.open_case(self.case)
 
     def _unlock(self, path: str, passphrase: str) -> None:
@@ -274,4 +278,4 @@ class Workspace(QObject):
             self.summary = summary
             self.summary_changed.emit()
 
-        self.ask(SUMMARY, counted)
+        self.ask(SUMMARY, while_open(self, counted))

@@ -223,22 +223,27 @@ class EncryptionBox(QGroupBox):
 
     def ask_to_encrypt(self) -> NewPassphraseDialog:
         """Ask for a passphrase twice, then encrypt the case."""
-        return self._ask_new(NewPassphraseDialog("Encrypt the case", "Encrypt", self))
+        return self._ask_new("Encrypt the case", "Encrypt")
 
     def ask_to_change(self) -> NewPassphraseDialog:
         """Ask for both passphrases, then encrypt the case with the new one."""
-        return self._ask_new(NewPassphraseDialog("Change the passphrase", "Change", self, has_one=True))
+        return self._ask_new("Change the passphrase", "Change", has_one=True)
 
     def ask_to_decrypt(self) -> PassphraseDialog:
         """Ask for the passphrase, then write the case as a plain file."""
-        text = "Whoever can read the file will be able to read the records in it."
-        dialog = PassphraseDialog(self._space.case, self, text=text, verb="Remove the encryption")
-        dialog.given.connect(lambda current: self._space.convert_case(current, ""))
+        case = self._space.case
+        text = f"The case {case}\n\nWhoever can read the file will be able to read the records in it."
+        dialog = PassphraseDialog(case, self, text=text, verb="Remove the encryption")
+        dialog.given.connect(lambda current: self._space.convert_case(case, current, ""))
+        self._space.case_opened.connect(dialog.reject)
         dialog.show()
         return dialog
 
-    def _ask_new(self, dialog: NewPassphraseDialog) -> NewPassphraseDialog:
-        dialog.given.connect(self._space.convert_case)
+    def _ask_new(self, title: str, verb: str, *, has_one: bool = False) -> NewPassphraseDialog:
+        case = self._space.case
+        dialog = NewPassphraseDialog(case, title, verb, self, has_one=has_one)
+        dialog.given.connect(lambda current, new: self._space.convert_case(case, current, new))
+        self._space.case_opened.connect(dialog.reject)
         dialog.show()
         return dialog
 

@@ -170,6 +170,30 @@ def test_the_open_case_is_encrypted_changed_and_decrypted(qtbot: QtBot, opened: 
         assert read.listing.count_documents() == documents > 0
 
 
+@pytest.mark.parametrize("which", ["encrypt", "change", "decrypt"])
+def test_a_question_about_a_passphrase_names_its_case_and_ends_with_it(
+    qtbot: QtBot, opened: MainWindow, case: Path, which: str, tmp_path: Path
+) -> None:
+    box, other = settings_box(opened), tmp_path / "other.redwell"
+    dialog = getattr(box, f"ask_to_{which}")()
+    assert str(case) in dialog.text.text()
+    with qtbot.waitSignal(dialog.finished, timeout=WAIT), qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
+        opened.workspace.open_case(str(other), create=True)
+
+
+def test_a_passphrase_is_for_the_case_that_was_open_when_it_was_asked_for(
+    qtbot: QtBot, opened: MainWindow, case: Path, tmp_path: Path
+) -> None:
+    space = opened.workspace
+    dialog = settings_box(opened).ask_to_encrypt()
+    space.case = str(tmp_path / "other.redwell")
+    type_in(qtbot, dialog, FIRST, FIRST)
+    assert space.job.given == {"case": str(case)}
+    qtbot.waitUntil(lambda: not space.job.is_going, timeout=WAIT)
+    assert is_encrypted(case)
+    assert space.client._passphrases == {str(case): FIRST}
+
+
 def new_case_dialog(window: MainWindow, path: Path, *, encrypted: bool) -> QFileDialog:
     dialog = ask_for_new_case(window, window.workspace, encrypted=encrypted)
     dialog.selectFile(str(path))
@@ -212,7 +236,7 @@ def test_a_worker_that_dies_while_it_encrypts_leaves_a_case_that_opens(
     box, client = settings_box(opened), opened.workspace.client
     qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
     os.kill(client.process_id, signal.SIGSTOP)
-    opened.workspace.convert_case("", FIRST)
+    opened.workspace.convert_case(str(case), "", FIRST)
     assert not box.encrypt.isEnabled()
     with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
         os.kill(client.process_id, signal.SIGKILL)
@@ -290,7 +314,7 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
     assert not box.progress.isVisible()
     os.kill(client.process_id, signal.SIGSTOP)
     try:
-        opened.workspace.convert_case("", FIRST)
+        opened.workspace.convert_case(str(case), "", FIRST)
         client.told.emit(ConvertProgress("copied", done=3_000_000, total=4_000_000))
         assert "75 %" in box.state.text()
         assert (box.progress.isVisible(), box.progress.value(), box.progress.maximum()) == (True, 750, 1000)

@@ -153,7 +153,7 @@ def test_the_selection_follows_the_document_while_files_are_read(
 
 
 def test_passphrase_dialogs_give_the_keyboard_to_their_first_field(qtbot: QtBot) -> None:
-    for dialog in (PassphraseDialog("a.redwell"), NewPassphraseDialog("New", "Make", has_one=True)):
+    for dialog in (PassphraseDialog("a.redwell"), NewPassphraseDialog("a.redwell", "New", "Make", has_one=True)):
         dialog.show()
         dialog.activateWindow()
         qtbot.waitUntil(dialog.isActiveWindow, timeout=WAIT)

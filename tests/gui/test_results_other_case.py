@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
 from engine.worker.contract import results, reviews
+from engine.worker.contract.case import SUMMARY
 from engine.worker.contract.query import Query
 
 ROWS = 5
@@ -104,3 +105,15 @@ def test_what_else_is_told_is_of_the_case_that_is_open(
     before = (place.parts.progress.maximum(), place.parts.runs.itemText(0), list(told))
     held.answers["invented"]()
     assert (place.parts.progress.maximum(), place.parts.runs.itemText(0), list(told)) == before
+
+
+def test_what_is_counted_is_of_the_case_that_is_open(
+    qtbot: QtBot, window: MainWindow, cases: tuple[Path, Path]
+) -> None:
+    held = Held(window, SUMMARY)
+    open_case(qtbot, window, cases[0])
+    window.workspace.job.finished.emit(0)
+    qtbot.waitUntil(lambda: "invented" in held.answers, timeout=WAIT)
+    open_case(qtbot, window, cases[1])
+    held.answers["invented"]()
+    assert window.workspace.summary.path == str(cases[1])

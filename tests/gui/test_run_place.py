@@ -266,7 +266,7 @@ def test_another_job_is_refused_while_the_queue_runs_and_the_queue_goes_on(
         with qtbot.waitSignal(space.said, timeout=WAIT) as said:
             documents.ingest.read_again(str(next(records.glob("*.pdf"))), ocr="always")
         assert said.args[0] == "Redwell is busy with something else."
-        space.convert_case("", "secret")
+        space.convert_case(str(case), "", "secret")
         assert states(place) == ["running", "waiting"]
     assert states(place) == ["finished", "finished"]
     assert not space.client._passphrases  # the case was not encrypted
