@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from storage.result_rows import ResultRows
+from storage.result_rows import DeliveredRow, ResultRows
 from storage.reviews import WHOLE_ROW, RowIdentity, StoredEdit, value_digest
 
 Verdict = Literal["", "accepted", "corrected", "rejected"]
@@ -85,6 +85,11 @@ class ReviewBook:
         return set(self._by_id)
 
     @property
+    def identities(self) -> set[RowIdentity]:
+        """Return the rows that edits were made on."""
+        return {edit.edit.row for edits in self._by_id.values() for edit in edits}
+
+    @property
     def row_digests(self) -> set[bytes]:
         """Return the digests of the rows that edits were made on."""
         return set(self._by_digest)
@@ -117,6 +122,17 @@ def edited_rows(results: ResultRows, run_id: str, book: ReviewBook) -> frozenset
     columns = results.columns(run_id)
     numbers = results.numbers_among(run_id, book.row_ids)
     return frozenset(row.identity(columns) for row in results.read(run_id, numbers=numbers))
+
+
+def reviews_of_rows(
+    rows: Iterable[DeliveredRow], columns: Sequence[str], book: ReviewBook, here: Container[RowIdentity]
+) -> dict[int, RowReview]:
+    """Say by number what holds for some rows of a run; rows that nothing was said of are left out.
+
+    `here` are the rows of the run on which edits of the book were made (`edited_rows`).
+    """
+    reviews = {row.number: book.review(row.identity(columns), row.values, here) for row in rows}
+    return {number: review for number, review in reviews.items() if review is not NO_REVIEW}
 
 
 def _is_about(stored: StoredEdit, identity: RowIdentity, values: Mapping[str, Any]) -> bool:

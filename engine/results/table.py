@@ -21,7 +21,7 @@ from engine.values.base import ORIGINAL
 from engine.values.cells import is_typed, parts
 from storage.case import Case
 from storage.result_rows import DeliveredRow
-from storage.reviewed import NO_REVIEW, ReviewBook, RowReview
+from storage.reviewed import NO_REVIEW, ReviewBook, RowReview, reviews_of_rows
 from storage.reviews import RowIdentity
 
 KEPT_TABLES = 2
@@ -88,19 +88,19 @@ class ResultView:
         return self
 
     def _review(self, book: ReviewBook) -> dict[int, RowReview]:
-        """Look at the rows that edits were made on; at all rows where some were made on rows that are not here."""
+        """Look at the rows that edits were made on; at all rows where some were made on rows that are not here as such.
+
+        A row is here as such with its id and its values: in another run its id may be that of another row.
+        """
         self.unplaced = 0
         if not len(book):
             return {}
-        here = book.row_ids & self._numbers.keys()
-        numbers = {self._numbers[row_id] for row_id in here}
-        if here != book.row_ids:
+        numbers = {self._numbers[row_id] for row_id in book.row_ids & self._numbers.keys()}
+        edited = frozenset(self.rows[number].identity(self.columns) for number in numbers)
+        if not book.identities <= edited:
             identities = self._all_identities()
             numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in book.row_digests}
-        found = {number: self.rows[number].identity(self.columns) for number in sorted(numbers)}
-        edited = frozenset(found.values())
-        reviews = {n: book.review(identity, self.rows[n].values, edited) for n, identity in found.items()}
-        kept = {number: review for number, review in reviews.items() if review is not NO_REVIEW}
+        kept = reviews_of_rows((self.rows[number] for number in sorted(numbers)), self.columns, book, edited)
         placed = {self.rows[number].id for number in kept}
         self.unplaced = max(len(book.row_ids) - len(placed), 0)
         return kept

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from storage.case import Case
 from storage.export.table import ResultRow, ResultTable, free_name
-from storage.reviewed import NO_REVIEW, ReviewBook, RowReview, edited_rows
+from storage.reviewed import NO_REVIEW, ReviewBook, RowReview, edited_rows, reviews_of_rows
 
 Reviews = Literal["none", "beside", "applied"]
 """`beside`: the values stay those of the model; columns say what reviewers said and each corrected value. `applied`:
@@ -28,10 +28,10 @@ def reviews_of(case: Case, run_id: str) -> dict[str, RowReview]:
     if case.reviews.stamp()[1] == 0:
         return {}
     book = ReviewBook(case.reviews.edits())
-    columns = case.result_rows.columns(run_id)
     here = edited_rows(case.result_rows, run_id, book)
-    reviews = {row.id: book.review(row.identity(columns), row.values, here) for row in case.result_rows.read(run_id)}
-    return {row_id: review for row_id, review in reviews.items() if review is not NO_REVIEW}
+    rows = list(case.result_rows.read(run_id))
+    reviews = reviews_of_rows(rows, case.result_rows.columns(run_id), book, here)
+    return {rows[number].id: review for number, review in reviews.items()}
 
 
 def with_reviews(table: ResultTable, reviews: Mapping[str, RowReview], options: ReviewOptions) -> ResultTable:

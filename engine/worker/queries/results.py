@@ -38,7 +38,7 @@ from engine.worker.queue_file import question_names
 from storage.evidence import EvidenceRecord
 from storage.export.table import inner_value
 from storage.result_rows import DeliveredRow
-from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview, edited_rows
+from storage.reviewed import NO_REVIEW, CellReview, ReviewBook, RowReview, edited_rows, reviews_of_rows
 
 MOST_CHARACTERS = 4000
 """Characters of a cell in a page of the table; `results.cell` returns all of them."""
@@ -119,12 +119,10 @@ def page(
     new = new_rows(opened, run) or frozenset()
     if only.is_everything and not grouping.column:
         rows = list(opened.result_rows.read(run, offset=offset, limit=limit))
-        identities = [row.identity(columns) for row in rows]
-        book = ReviewBook(opened.reviews.edits_of(identities))
-        here = edited_rows(opened.result_rows, run, book)
-        reviews = [book.review(at, row.values, here) for at, row in zip(identities, rows, strict=True)]
+        book = ReviewBook(opened.reviews.edits_of(row.identity(columns) for row in rows))
+        reviews = reviews_of_rows(rows, columns, book, edited_rows(opened.result_rows, run, book))
         total = opened.result_rows.count(run)
-        shown_rows = (_shown_row(row, columns, review, new) for row, review in zip(rows, reviews, strict=True))
+        shown_rows = (_shown_row(row, columns, reviews.get(row.number, NO_REVIEW), new) for row in rows)
         return RowsPage(total, total, tuple(shown_rows))
     view = result_view(opened, run)
 

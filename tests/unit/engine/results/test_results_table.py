@@ -67,6 +67,19 @@ def test_rejecting_a_row_leaves_its_twin_alone() -> None:
     assert view.select(Selection(without_rejected=True)) == [1]
 
 
+def test_a_verdict_follows_a_row_whose_id_moved() -> None:
+    """Another row has the id that the rejected one had in an earlier run."""
+    before = DeliveredRow(0, "r0", {"name": "Harmon"}, ("a",), frozenset()).identity(("name",))
+    book = ReviewBook([StoredEdit(1, 1, "1", ReviewEdit(before, "", "reject"), b"", "ann", "2024-03-04")])
+    names = ("Novak", "Harmon", "Diaz")
+    rows = [DeliveredRow(n, f"r{n}", {"name": name}, ("a",), frozenset()) for n, name in enumerate(names)]
+    empty = ResultView(("name",), rows, ReviewBook(()))
+    for view in (ResultView(("name",), rows, book), empty.with_reviews(book)):
+        assert [view.review(number).verdict for number in range(3)] == ["", "rejected", ""]
+        assert view.select(Selection(only_unreviewed=True)) == [0, 2]
+        assert (view.reviewed, view.unplaced) == (1, 0)
+
+
 def test_gold_rows_are_those_a_person_judged(case: Case, run: str) -> None:
     view = result_view(case, run)
     first, second = (view.rows[n].identity(view.columns) for n in (0, 1))
