@@ -41,7 +41,9 @@ class _Holding:
 
 _held: dict[str, _Holding] = {}
 _guard = threading.Lock()
-"""Held while the table changes: several threads of a process may write to a case."""
+"""Held while the table changes, from the kernel's lock to the entry: several threads of a process may write to a case.
+
+Held while a lock file is looked at, too: whoever closes a file gives up all locks of its process on it."""
 
 _LOCKED_BYTE: Final = 1 << 30
 """Windows locks are mandatory, so a byte far behind the pid is locked and the pid stays readable."""
@@ -145,20 +147,21 @@ def lock_file(case: Path) -> Path:
 def writer_of(case: Path) -> int | None:
     """Return the pid of the living process that writes to this case; None when nobody does, -1 when unreadable."""
     path = lock_file(case)
-    if _mine(str(case)) is not None:
-        return os.getpid()
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        _lock(descriptor, shared=True)
-    except OSError:
-        return _read_pid(path) or -1
-    else:
-        return None
-    finally:
-        os.close(descriptor)
+    with _guard:
+        if _mine(str(case)) is not None:
+            return os.getpid()
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except OSError:
+            return None
+        try:
+            _lock(descriptor, shared=True)
+        except OSError:
+            return _read_pid(path) or -1
+        else:
+            return None
+        finally:
+            os.close(descriptor)
 
 
 def _open_lock_file(path: Path, mode: int) -> int:

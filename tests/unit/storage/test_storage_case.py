@@ -182,3 +182,28 @@ def test_a_lock_is_seen_and_given_back(tmp_path: Path) -> None:
     lock.release()
     lock.release()
     assert writer_of(path) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX gives up all locks of a process with one file")
+def test_a_look_at_the_lock_does_not_undo_one_that_is_just_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look comes between the lock of the system and its entry: it must wait for that."""
+    path = tmp_path / "c.redwell"
+    looks: list[threading.Thread] = []
+    write = os.write
+
+    def write_pid(descriptor: int, data: bytes) -> int:  # what is done right after the lock was taken
+        looks.append(threading.Thread(target=writer_of, args=(path,)))
+        looks[0].start()
+        looks[0].join(0.2)
+        return write(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write_pid)
+    lock = WriterLock(path)
+    monkeypatch.undo()
+    looks[0].join()
+    other = "import sys; from pathlib import Path; from storage.lock import WriterLock; WriterLock(Path(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", other, str(path)], capture_output=True, text=True, check=False)
+    assert "CaseLocked" in done.stderr
+    lock.release()
