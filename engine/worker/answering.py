@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +33,9 @@ _ASKED_NEXT: Final = {"case.open": "documents.page"}
 
 CLOSING_SECONDS = 2.0
 """How long the end of the worker waits for queries that are being answered, all together."""
+
+CHANGING_SECONDS = 30.0
+"""How long it waits before that for changes that were asked for, made or not begun yet."""
 
 
 RESTING_SECONDS = 10.0
@@ -83,7 +86,7 @@ class Answering:
         self._given_up: set[str] = set()  # of those
         self._reading: queue.SimpleQueue[_ToLoad | None] | None = None
         self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | _Rest | None]] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[LaneName | None, list[threading.Thread]] = {}  # None: what reads modules
         self._scratch: Path | None = None
 
     def ask(self, id: str, name: str, given: Mapping[str, Any]) -> None:
@@ -102,7 +105,7 @@ class Answering:
         self._loading[id] = group
         if self._reading is None:
             self._reading = queue.SimpleQueue()
-            self._threads.append(_started(self._read_modules, (self._reading,), "modules"))
+            self._threads[None] = [_started(self._read_modules, (self._reading,), "modules")]
         self._reading.put((id, name, given))
 
     def _begin(self, id: str, name: str, values: Mapping[str, Any]) -> None:
@@ -163,20 +166,33 @@ class Answering:
             rest.over.set()
 
     async def close(self) -> None:
-        """End the threads; what is still waiting is not answered."""
-        self._loading.clear()
+        """End the threads. Changes that were asked for are made first; what else is still waiting is not answered."""
+        end = self._loop.time() + CHANGING_SECONDS
+        self._give_up_readers()
         if self._reading is not None:
             self._reading.put(None)
-        for asked in self._asked.values():
-            asked.forgotten.set()
+            if self._loading:  # among them there may be changes
+                await self._join((None,), end)
+                await asyncio.sleep(0)  # they are begun in this loop
+                self._give_up_readers()
+        self._loading.clear()
         for lane, waiting in self._waiting.items():
             for _ in range(THREADS[lane]):
                 waiting.put(None)
-        end = self._loop.time() + CLOSING_SECONDS
-        for thread in self._threads:
-            await asyncio.to_thread(thread.join, max(end - self._loop.time(), 0.0))
+        await self._join(("edit",), end)
+        await self._join(tuple(self._threads), self._loop.time() + CLOSING_SECONDS)
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _give_up_readers(self) -> None:
+        for asked in self._asked.values():
+            if asked.query.lane != "edit":
+                asked.forgotten.set()
+
+    async def _join(self, lanes: Iterable[LaneName | None], end: float) -> None:
+        for lane in lanes:
+            for thread in self._threads.get(lane, ()):
+                await asyncio.to_thread(thread.join, max(end - self._loop.time(), 0.0))
 
     def _lane(self, name: LaneName) -> queue.SimpleQueue[_Asked | _Rest | None]:
         """Return the queue of a lane; its threads start with its first question."""
@@ -186,7 +202,7 @@ class Answering:
             self._waiting[name] = queue.SimpleQueue()
             for number in range(THREADS[name]):
                 args = (self._waiting[name], self._scratch)
-                self._threads.append(_started(self._serve, args, f"{name} {number}"))
+                self._threads.setdefault(name, []).append(_started(self._serve, args, f"{name} {number}"))
         return self._waiting[name]
 
     def _serve(self, waiting: queue.SimpleQueue[_Asked | _Rest | None], scratch: Path) -> None:

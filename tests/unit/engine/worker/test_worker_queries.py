@@ -15,6 +15,7 @@ from engine.executor.sources import ingest
 from engine.worker.queries.registry import GROUPS, arguments, find_query
 from engine.worker.queries.search import pieces
 from storage.case import Case
+from storage.listing import DocumentFilter
 
 RECORDS = Path(__file__).resolve().parents[4] / "examples" / "police" / "records"
 TEXT_RECORDS = ("03_order*", "07_cad*", "08_prop*", "09_ia*", "11_email*")
@@ -271,6 +272,25 @@ def test_a_forgotten_question_is_not_answered(case: Path) -> None:
         assert not [event for event in window.events if str(event.get("id", "")).startswith("f")]
 
     play(script)
+
+
+def test_changes_that_were_asked_for_are_made_before_the_worker_ends(
+    case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose module is still to be read."""
+    monkeypatch.setattr("engine.worker.answering.is_loaded", lambda name: name != "documents.star")
+
+    async def script(window: Window) -> None:
+        ids = [row["id"] for row in (await window.ask("documents.page", case=str(case)))["rows"]]
+        for number in range(40):
+            given = {"query": "documents.tag", "documents": ids, "tag": f"{number}"}
+            window.send(command="ask", id=f"t{number}", case=str(case), **given)
+        window.send(command="ask", id="s", query="documents.star", case=str(case), documents=ids)
+
+    play(script)
+    with Case(case, read_only=True) as read:
+        assert len(read.labels.tags()) == 40
+        assert read.listing.count_documents(DocumentFilter(starred=True)) == 6
 
 
 def test_every_query_of_every_group_can_be_checked() -> None:
