@@ -27,6 +27,9 @@ STARTING_MILLISECONDS = 1000
 """How long `flush` waits at most for the system to start the worker; that takes a few of them."""
 
 CLOSING_MILLISECONDS = 3000
+KEEPING_MILLISECONDS = 10_000
+"""How long the end of the worker is waited for; the longer where changes have no answer yet, which it makes first."""
+
 TURN_SECONDS = 0.01
 """How long lines are taken in one turn of the event loop, so that a burst of them does not hold up the window."""
 
@@ -104,6 +107,11 @@ class WorkerClient(QObject):
     def waiting(self) -> int:
         """Count the questions that have no answer yet."""
         return len(self._questions)
+
+    @property
+    def is_changing(self) -> bool:
+        """Say whether a change has no answer yet."""
+        return any(question.is_edit for question in self._questions.values())
 
     def start(self) -> None:
         """Start the worker unless it runs."""
@@ -207,6 +215,7 @@ class WorkerClient(QObject):
 
     def close(self) -> None:
         """End the worker: it gets the end of its input, some time, and is killed then."""
+        milliseconds = KEEPING_MILLISECONDS if self.is_changing else CLOSING_MILLISECONDS
         self._is_closing = True
         self._restarting.stop()
         self._taking.stop()
@@ -219,7 +228,7 @@ class WorkerClient(QObject):
             self._leaving.append(process)
         for leaving in self._leaving:
             running = leaving.state() != QProcess.ProcessState.NotRunning
-            if running and not leaving.waitForFinished(CLOSING_MILLISECONDS):
+            if running and not leaving.waitForFinished(milliseconds):
                 leaving.kill()
                 leaving.waitForFinished(CLOSING_MILLISECONDS)
             leaving.deleteLater()

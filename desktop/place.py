@@ -36,6 +36,14 @@ class Place(QWidget):
     def deactivate(self) -> None:
         """Go out of view: forget questions whose answers nobody would see."""
 
+    def keep(self) -> None:
+        """Begin to keep what was typed, before the window is closed."""
+
+    @property
+    def is_keeping(self) -> bool:
+        """Say whether something that was typed is on its way into a file."""
+        return False
+
     def copy(self) -> bool:
         """Put what is selected outside of pages on the clipboard; False when nothing there has the keyboard."""
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEventLoop, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -68,6 +68,10 @@ _GOING = {
 }
 """What is said of a job when the window is closed."""
 
+_KEEPING_MILLISECONDS = 10_000
+"""How long the window waits, when it is closed, until what was typed and judged last is kept; then it asks."""
+_LOOK_MILLISECONDS = 20
+
 
 class MainWindow(QMainWindow):
     """One window for one case."""
@@ -90,6 +94,8 @@ class MainWindow(QMainWindow):
         self._current: Place | None = None
         self._asking: PassphraseDialog | None = None
         self._leaving: QMessageBox | None = None
+        self._losing: QMessageBox | None = None
+        self._is_waiting = False
         self.setCentralWidget(self._make_centre())
         self._make_status()
         self._make_actions()
@@ -223,10 +229,20 @@ class MainWindow(QMainWindow):
             self.messages.say("One case at a time: the first of these was opened.")
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Keep the state and end the worker; what a job has finished is in the case. While there is one, ask first."""
+        """Keep the state and end the worker; what a job has finished is in the case. While there is one, ask first.
+
+        Ask too where the last changes are not kept after some time.
+        """
+        if self._is_waiting:
+            event.ignore()
+            return
         if self.workspace.job.is_going and self._leaving is None:
             event.ignore()
             self._ask_to_leave()
+            return
+        if self._losing is None and not self._wait_until_kept():
+            event.ignore()
+            self._ask_to_lose()
             return
         self.closing.emit()
         self.hide()
@@ -256,7 +272,43 @@ class MainWindow(QMainWindow):
         self.closing.connect(box.close)
 
     def _stay(self) -> None:
-        self._leaving = None
+        self._leaving = self._losing = None
+
+    def _wait_until_kept(self) -> bool:
+        """Wait some time until what was typed and judged last is kept; say whether it is."""
+        for place in self.places:
+            place.keep()
+        if not self._is_changing:
+            return True
+        loop = QEventLoop()
+        looking = QTimer(interval=_LOOK_MILLISECONDS)
+        looking.timeout.connect(lambda: None if self._is_changing else loop.quit())
+        looking.start()
+        QTimer.singleShot(_KEEPING_MILLISECONDS, loop, loop.quit)
+        self._is_waiting = True
+        try:
+            loop.exec(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
+        finally:
+            self._is_waiting = False
+        return not self._is_changing
+
+    @property
+    def _is_changing(self) -> bool:
+        return self.workspace.client.is_changing or any(place.is_keeping for place in self.places)
+
+    def _ask_to_lose(self) -> None:
+        """Say that the last changes are not kept yet, and close when a person says so, or closes the window again."""
+        asked = YesOrNo(
+            "Close Redwell?",
+            "Your last changes are still being kept. Close Redwell anyway?",
+            "Close",
+            "What is not kept yet may be lost.",
+            no="Wait",
+            destroys=True,
+        )
+        box = self._losing = ask_yes_or_no(self, asked, self.close)
+        box.rejected.connect(self._stay)
+        self.closing.connect(box.close)
 
     def _make_side(self) -> QListWidget:
         side = QListWidget()

@@ -110,6 +110,7 @@ class QuestionPlace(Place):
 
     def new_question(self) -> None:
         """Begin with an empty box; what was written is kept."""
+        self.cards.flush()
         self.document.close()
         self.begin.ask.clear()
 
@@ -197,6 +198,7 @@ class QuestionPlace(Place):
     def _let_go(self) -> None:
         """Keep the question that was in the box, and begin another one there."""
         if self.document.is_open:
+            self.cards.flush()
             self.document.close()
         self._is_of_box = False
 
@@ -277,10 +279,19 @@ class QuestionPlace(Place):
             self._show_tab(self.yaml)
             self.yaml.go_to(problem["line"] or 1)
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Keep what was written before the window goes."""
+    def keep(self) -> None:
+        """Keep what was written."""
         self.cards.flush()
         self.document.keep()
+
+    @property
+    def is_keeping(self) -> bool:
+        """Say whether what was written is on its way into its file."""
+        return self.document.is_keeping
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep what was written before the window goes."""
+        self.keep()
         super().closeEvent(event)
 
     # -- inside --------------------------------------------------------------------------------------------------

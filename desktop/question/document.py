@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ class PipelineDocument(QObject):
         self.file.changed.connect(self.state_changed)
         self._clear()
         self._changes: deque[tuple[dict[str, Any], str]] = deque()
+        self._after_changes: list[Callable[[], object]] = []
+        self._leaving = 0  # texts whose last changes are being made before they are kept
         self._waiting: dict[str, str] = {}
         self._in_flight = ""
         self._read_soon = self._timer(READ_MILLISECONDS, self._read)
@@ -140,20 +143,27 @@ class PipelineDocument(QObject):
         self._go_to(self.history.redo())
 
     def save(self, path: str = "", *, overwrite: bool = False, then: Callable[[str], object] | None = None) -> None:
-        """Keep the text in its file, or in another one; `then` is called with the path."""
+        """Keep the text in its file, or in another one, after changes under way; `then` is called with the path."""
+        if self._changes:
+            self._after_changes.append(partial(self.save, path, overwrite=overwrite, then=then))
+            return
         self._save_soon.stop()
         self.file.save(self.text, path, overwrite=overwrite, then=then)
 
     def keep(self) -> None:
         """Let nothing be lost: changes of a file that is not the case's go into one beside the case.
 
-        Nor is what others have written into the file since: then the text goes into another one.
+        Nor is what others have written into the file since: then the text goes into another one. Changes under way are
+        made first, whatever becomes of the document meanwhile.
         """
-        if self.is_open and self.history.can_undo and not self.is_kept:
-            file = self.file
-            path = "" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml")
+        if self.is_open and (self._changes or (self.history.can_undo and not self.is_kept)):
             self._save_soon.stop()
-            file.save(self.text, path, beside=True)
+            self._keep_with(self.text, [change for change, _ in self._changes], self.file.opened())
+
+    @property
+    def is_keeping(self) -> bool:
+        """Say whether a text is on its way into a file."""
+        return bool(self._leaving or self._after_changes) or self.file.is_saving
 
     def problems_of(self, operator: str) -> list[dict[str, Any]]:
         """Return the problems of one operator."""
@@ -182,6 +192,7 @@ class PipelineDocument(QObject):
     def _stop(self) -> None:
         self.stop()
         self._changes.clear()
+        self._after_changes.clear()
         if self._in_flight:
             self._workspace.client.forget(self._in_flight)
             self._in_flight = ""
@@ -234,7 +245,10 @@ class PipelineDocument(QObject):
         self._read()
 
     def _next_change(self) -> None:
-        if self._in_flight or not self._changes:
+        if self._in_flight:
+            return
+        if not self._changes:
+            self._go_on()
             return
         change, tag = self._changes[0]
         before = self.text
@@ -250,8 +264,15 @@ class PipelineDocument(QObject):
             self._in_flight = ""
             self._changes.clear()
             self._workspace.said.emit(message, advice)
+            self._go_on()
 
         self._in_flight = self._workspace.client.ask("pipelines.change", done, failed, text=before, change=change)
+
+    def _go_on(self) -> None:
+        """Do what waited for the last change."""
+        waiting, self._after_changes = self._after_changes, []
+        for do in waiting:
+            do()
 
     def _take_change(self, reply: dict[str, Any], tag: str) -> None:
         self.outline = reply["outline"]
@@ -263,6 +284,26 @@ class PipelineDocument(QObject):
             self._touched()
             self._check_soon.start()
         self.outline_changed.emit()
+
+    def _keep_with(self, text: str, changes: list[dict[str, Any]], file: OpenFile) -> None:
+        """Make changes one after another, then keep the text in the file that it was in."""
+        if not changes:
+            if text != file.kept or not file.path:
+                path = "" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml")
+                self.file.save(text, path, beside=True, file=file)
+            return
+
+        def made(reply: dict[str, Any]) -> None:
+            self._leaving -= 1
+            self._keep_with(reply["text"], changes[1:], file)
+
+        def failed(message: str, advice: str) -> None:
+            self._leaving -= 1
+            self._workspace.said.emit(message, advice)
+            self._keep_with(text, [], file)
+
+        self._leaving += 1
+        self._workspace.client.ask("pipelines.change", made, failed, text=text, change=changes[0])
 
     def _ask(self, name: str, query: str, then: Any, failed: Any = None, **parameters: Any) -> None:
         """Ask about the text as it is now; an answer about another one is not taken, nor is one before the latest."""
@@ -368,7 +409,7 @@ Then = Callable[[str], object]
 
 
 @dataclass(slots=True)
-class _File:
+class OpenFile:
     """Where one pipeline is kept: its text as it was kept last, and the digest of that."""
 
     name: str
@@ -382,12 +423,17 @@ class _File:
         """Return where it is, or will be when it is kept first."""
         return self.path or str(self.folder / f"{self.name}.yaml")
 
+    @property
+    def is_ours(self) -> bool:
+        """Say whether the file is one of the case's own, which are kept without being asked to."""
+        return not self.path or Path(self.path).parent == self.folder
+
 
 @dataclass(frozen=True, slots=True)
 class _Save:
     """A text on its way into its file, or into another one (`path`), which is the file then."""
 
-    file: _File
+    file: OpenFile
     text: str
     path: str
     overwrite: bool
@@ -431,12 +477,21 @@ class Keeper(QObject):
     @property
     def is_ours(self) -> bool:
         """Say whether the file is one of the case's own, which are kept without being asked to."""
-        return not self.path or Path(self.path).parent == self.folder
+        return self._file.is_ours
+
+    @property
+    def is_saving(self) -> bool:
+        """Say whether a text is on its way into a file."""
+        return self._is_saving or bool(self._saves)
+
+    def opened(self) -> OpenFile:
+        """Return the file that is open now, to keep a text in it after another one was opened."""
+        return self._file
 
     def begin(self, name: str, path: str = "", digest: str = "", text: str = "") -> None:
         """Go on with another pipeline: one in a file that holds `text`, or one in none."""
         case = Path(self._workspace.case)
-        self._file = _File(name, path, digest, text, questions_folder(case) if case.name else case)
+        self._file = OpenFile(name, path, digest, text, questions_folder(case) if case.name else case)
 
     def take(self, saved: dict[str, Any]) -> None:
         """Know of another text in the file."""
@@ -449,13 +504,15 @@ class Keeper(QObject):
         *,
         overwrite: bool = False,
         beside: bool = False,
+        file: OpenFile | None = None,
         then: Then | None = None,
     ) -> None:
         """Write the text into the file, or into another one, which is the file then; `then` is called with its path.
 
-        `beside`: where others have written into it, go into one beside it, under another name.
+        `beside`: where others have written into it, go into one beside it, under another name. `file`: one that was
+        open before.
         """
-        self._saves.append(_Save(self._file, text, path, overwrite, beside, then))
+        self._saves.append(_Save(file or self._file, text, path, overwrite, beside, then))
         self._next()
 
     def rename(self, name: str) -> None:

@@ -206,6 +206,37 @@ def test_changes_are_kept_without_asking(qtbot: QtBot, place: QuestionPlace, cas
     qtbot.waitUntil(lambda: path.exists() and "max_tokens: 50" in path.read_text(encoding="utf-8"), timeout=WAIT)
 
 
+def test_what_was_typed_last_is_saved_with_the_rest(qtbot: QtBot, place: QuestionPlace, case: Path) -> None:
+    begin(qtbot, place, 4)
+    prompt = open_card(qtbot, place, "read").findChild(PromptEditor)
+    path = case.parent / "sample questions" / "Start empty.yaml"
+    QTest.keyClicks(prompt.text, "Word ")
+    place.document.save(then=(saved := []).append)
+    place.save()
+    qtbot.waitUntil(lambda: path.exists() and not place.document.is_keeping, timeout=WAIT)
+    assert "Word " in path.read_text(encoding="utf-8")
+    assert saved == [str(path)]
+
+
+@pytest.mark.parametrize("how", ["close", "new", "other"])
+def test_what_was_typed_last_is_kept_when_it_is_left(
+    qtbot: QtBot, opened: MainWindow, place: QuestionPlace, case: Path, how: str
+) -> None:
+    begin(qtbot, place, 4)
+    prompt = open_card(qtbot, place, "read").findChild(PromptEditor)
+    path = case.parent / "sample questions" / "Start empty.yaml"
+    QTest.keyClicks(prompt.text, "Word ")
+    if how == "close":
+        assert opened.close()
+    elif how == "new":
+        place.new_question()
+    else:
+        place.workspace.open_case(str(case.with_name("other.redwell")), create=True)
+    if how != "close":
+        qtbot.waitUntil(path.exists, timeout=WAIT)
+    assert "Word " in path.read_text(encoding="utf-8")
+
+
 def test_a_trial_shows_prompt_reply_values_and_evidence(
     qtbot: QtBot, opened: MainWindow, place: QuestionPlace, watchdog: Watchdog
 ) -> None:

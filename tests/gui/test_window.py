@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from desktop.places.documents import DocumentsPlace
 from desktop.places.start import StartPlace
 from desktop.window import MainWindow
 from engine.worker.contract.documents import Removal
+from storage.case import Case
 
 
 def documents(window: MainWindow) -> DocumentsPlace:
@@ -256,3 +259,29 @@ def test_the_watchdog_notices(qtbot: QtBot) -> None:
         QTest.qSleep(200)
     dog.stop()
     assert max(dog.blocks) > 150
+
+
+def test_the_window_waits_until_changes_are_kept(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
+    with Case(case, read_only=True) as read:
+        ids = [entry.id for entry in read.documents.entries()]
+    for number in range(60):
+        opened.workspace.edit("documents.tag", documents=ids, tag=f"tag {number}")
+    assert opened.close()
+    with Case(case, read_only=True) as read:
+        assert len(read.labels.tags()) == 60
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_the_window_asks_before_it_leaves_changes_that_take_long(
+    qtbot: QtBot, opened: MainWindow, case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop.window._KEEPING_MILLISECONDS", 100)
+    monkeypatch.setattr("desktop.client.KEEPING_MILLISECONDS", 100)
+    os.kill(opened.workspace.client.process_id, signal.SIGSTOP)
+    opened.workspace.edit("documents.tag", documents=[], tag="tag")
+    assert not opened.close()
+    box = opened.findChildren(QMessageBox)[-1]
+    assert "still being kept" in box.text()
+    assert opened.isVisible()
+    with qtbot.waitSignal(opened.closing, timeout=WAIT):
+        next(button for button in box.buttons() if button.text() == "Close").click()
