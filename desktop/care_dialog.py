@@ -226,4 +226,5 @@ def finding_lines(result: CareResult) -> list[str]:
         lines.append(f"{name}: {difference.problem}")
     if more := result.difference_count - len(result.differences):
         lines.append(f"and {more:,} more (`redwell case verify` lists all)")
-    return lines + [f"not checked: {part}" for part in result.not_checked]
+    lines += [f"not checked: {part}" for part in result.not_checked]
+    return [*lines, result.not_recorded] if result.not_recorded else lines

@@ -17,6 +17,7 @@ class CareResult:
 
     `differences` are those of the case, or of the new file at `out` (its `size_bytes`); a repair has `kept` rows and
     `lost` some, each with its part and its name. `difference_count` and `lost_count` count also what is not named.
+    `not_recorded` says why the custody log of the case does not tell of it.
     """
 
     locked: Literal["", "needed", "wrong"] = ""
@@ -29,6 +30,7 @@ class CareResult:
     kept: int = 0
     lost: tuple[tuple[str, str], ...] = ()
     lost_count: int = 0
+    not_recorded: str = ""
 
 
 BACKUP = Query[CareResult]("care.backup")

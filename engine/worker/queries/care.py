@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from engine.custody.recording import record_backup, record_verify, repair_facts
 from engine.errors import UsageError
 from engine.worker.contract import care as contract
 from engine.worker.contract.care import CareResult
@@ -31,8 +32,13 @@ class CareStopped(UsageError):
 @query(contract.VERIFY, lane="long")
 def verify(desk: Desk, *, case: str) -> CareResult:
     """Check that a case is as it was written (storage.verification)."""
-    tell = _telling(desk)
-    return _unless_locked(lambda: _checked(verify_case(_path(case), lambda what, rows: tell(what, rows, 0))))
+    tell, path = _telling(desk), _path(case)
+
+    def work() -> CareResult:
+        checked = verify_case(path, lambda what, rows: tell(what, rows, 0))
+        return replace(_checked(checked), not_recorded=record_verify(path, checked))
+
+    return _unless_locked(work)
 
 
 @query(contract.BACKUP, lane="long")
@@ -47,7 +53,8 @@ def backup(desk: Desk, *, case: str, out: str) -> CareResult:
             lambda pages, total: tell("copying", pages, total),
             lambda what, rows: tell(what, rows, 0),
         )
-        return replace(_checked(done.verification), out=str(target), size_bytes=done.size_bytes)
+        checked = replace(_checked(done.verification), out=str(target), size_bytes=done.size_bytes)
+        return replace(checked, not_recorded=record_backup(_path(case), target, done))
 
     return _unless_locked(lambda: _without_rest(target, work))
 
@@ -58,7 +65,9 @@ def repair(desk: Desk, *, case: str, out: str) -> CareResult:
     tell, target = _telling(desk), _path(out)
 
     def work() -> CareResult:
-        done = repair_case(_path(case), target, lambda what, rows: tell(what, rows, 0))
+        path = _path(case)
+        facts = repair_facts(path) if path.is_file() else {}
+        done = repair_case(path, target, lambda what, rows: tell(what, rows, 0), facts=facts)
         return replace(
             _checked(done.verification),
             out=str(target),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine.documents.parse import digest
 from engine.executor.events import Event
 from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
@@ -15,6 +16,7 @@ from engine.worker.queries.care import CareStopped, backup, repair, verify
 from engine.worker.queries.desk import Desk
 from storage.case import Case
 from storage.errors import CaseExists
+from storage.lock import WriterLock
 
 Work = Callable[..., CareResult]
 
@@ -71,6 +73,27 @@ def test_a_file_that_is_there_is_kept_also_by_work_that_is_given_up(
     with pytest.raises((CaseExists, CareStopped)):
         work(desk, case=str(case), out=str(out))
     assert out.read_text() == "mine"
+
+
+def test_a_check_a_backup_and_a_repair_are_in_the_custody_log(desk: Desk, case: Path, tmp_path: Path) -> None:
+    assert verify(desk, case=str(case)).not_recorded == ""
+    assert backup(desk, case=str(case), out=str(tmp_path / "copy.redwell")).not_recorded == ""
+    sha256 = digest(case)
+    repair(desk, case=str(case), out=str(tmp_path / "new.redwell"))
+    with Case(case, read_only=True) as read:
+        checked, copied = read.custody.entries()[-2:]
+        assert (checked.event, copied.event) == ("verify", "backup")
+        assert copied.body["sha256"] == digest(tmp_path / "copy.redwell")
+    with Case(tmp_path / "new.redwell", read_only=True) as read:
+        repaired = read.custody.entries()[-1]
+        assert (repaired.event, repaired.body["file"], repaired.body["sha256"]) == ("repair", "c.redwell", sha256)
+        assert repaired.body["by"]
+
+
+def test_why_the_log_does_not_tell_of_a_check_is_said(desk: Desk, case: Path) -> None:
+    alone = WriterLock(case, alone=True)
+    assert "not in the custody log" in verify(desk, case=str(case)).not_recorded
+    alone.release()
 
 
 def test_progress_names_the_question_and_what_is_looked_at(
