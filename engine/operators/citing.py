@@ -23,9 +23,10 @@ from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable,
 from engine.language.templates import Template, prompt_template
 from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, visible
 from engine.operators.base import Tools
+from engine.operators.document_lines import first_line_of
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
-from engine.text.numbered_text import NumberedText, first_line_of
+from engine.text.numbered_text import NumberedText
 from engine.values.base import ORIGINAL, Normalised
 from engine.values.cells import is_typed
 
@@ -36,7 +37,7 @@ _OTHER = answer_type("number")
 
 async def cited_row(node: RowPromptNode, row: Row, tools: Tools) -> Sequence[Row]:
     """Ask about a row; a value that its lines do not hold, also when asked again, is null, and the ledger says so."""
-    asking = _Citing.of(node, row)
+    asking = _Citing.of(node, row, tools)
     question = asking.question()
     reply = await ask_reply(node, question, tools)
     checked = asking.check(reply.value)
@@ -54,7 +55,8 @@ async def cited_row(node: RowPromptNode, row: Row, tools: Tools) -> Sequence[Row
     for complaint in checked.complaints:
         tools.record.note(row.id, "unsupported", complaint.partition(":")[0], complaint)
     values = node.without_drop_keys({**row.values, **checked.values})
-    cited = {path: spans for path, spans in checked.cited.items() if spans}
+    is_document = asking.shown.text.first_line is not None  # lines of another text are none that evidence can show
+    cited = {path: spans for path, spans in checked.cited.items() if spans and is_document}
     return [row.derive(node.name, values, cited=cited)]
 
 
@@ -79,7 +81,7 @@ class _Citing:
     shown: Shown
 
     @classmethod
-    def of(cls, node: RowPromptNode, row: Row) -> _Citing:
+    def of(cls, node: RowPromptNode, row: Row, tools: Tools) -> _Citing:
         """Take a row with the text that its prompt shows in numbered lines; raises ItemError where it shows none."""
         assert node.prompt is not None and node.schema is not None  # Map asks for both where it cites
         seen = visible(row.values, node.input)
@@ -87,7 +89,7 @@ class _Citing:
         name = main_text_field(seen, named)
         if name is None or not row.values[name].strip():
             raise ItemError("there is no text to cite lines of", advice="Filter out rows without text first.")
-        text = NumberedText.of(row.values[name], first_line_of(row, row.values[name]))
+        text = NumberedText.of(row.values[name], first_line_of(row, row.values[name], tools))
         return cls(node, row, node.prompt, node.schema, name, Shown.of(text, range(len(text.pieces))))
 
     def question(self) -> Question:

@@ -27,9 +27,10 @@ from engine.operators.asking import (
     reply_room,
 )
 from engine.operators.base import Operator, Tools
+from engine.operators.document_lines import first_line_of
 from engine.plan.node import Traits
 from engine.rows import Row, Span
-from engine.text.numbered_text import NumberedText, first_line_of, merge
+from engine.text.numbered_text import NumberedText, merge
 from models.protocol import Reply, canonical_json
 
 MOST_PATTERNS = 10
@@ -134,7 +135,7 @@ async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Pas
     text = text_of(row, key)
     if not text.strip():
         return []
-    numbered = NumberedText.of(text, first_line_of(row, text))
+    numbered = NumberedText.of(text, first_line_of(row, text, tools))
     asking = _Asking(node, row, key, numbered, node.prompt.render(input=row.values), tools)
     ranges = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
     places: dict[str, list[Span]] = {}

@@ -18,9 +18,10 @@ from engine.operators.cutting import (
     following,
     lines_of,
 )
+from engine.operators.document_lines import first_line_of
 from engine.plan.node import Node, Traits
 from engine.rows import Row
-from engine.text.numbered_text import first_line_of, lines_at
+from engine.text.numbered_text import lines_at
 
 METHODS = ("token_count", "delimiter", "page", "section")
 
@@ -134,7 +135,7 @@ async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:
 
 
 def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
-    first_line = first_line_of(row, text)
+    first_line = first_line_of(row, text, tools)
     outline = _headings(row, text, first_line, tools) if node.method == "section" else []
     line = 1
     for index, cut in enumerate(_cuts(node, row, text, outline, tools)):
@@ -167,7 +168,7 @@ def _following_chunks(node: Split, row: Row, text: str, outline: Sequence[Headin
 
 def _page_lines(row: Row, text: str, tools: Tools) -> list[int] | None:
     """Return the lines of the text on which pages begin, from 1; None when the text is not that of a document."""
-    first = first_line_of(row, text)
+    first = first_line_of(row, text, tools)
     if row.document_id is None or first is None:
         return None
     lines = len(lines_of(text))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.rows import Row, Span
+from engine.rows import Span
 
 LONGEST_LINE = 160
 """Characters. A longer line (a paragraph without line ends) is shown in pieces, each with a number of its own."""
@@ -70,19 +70,6 @@ class NumberedText:
         if self.first_line is None or start >= stop:
             return None
         return lines_at(self.text, start, stop, self.first_line)
-
-
-def first_line_of(row: Row, text: str) -> int | None:
-    """Return the document line on which a row's text begins; None when the text is not those lines.
-
-    A row with a span whose number of lines differs from the text's holds a text made from them (a summary).
-    """
-    if row.document_id is None or not text:
-        return None
-    if row.span is None:
-        return 1
-    lines = text.count("\n") + (not text.endswith("\n"))
-    return row.span.first if lines == row.span.last - row.span.first + 1 else None
 
 
 def lines_at(text: str, start: int, stop: int, first_line: int) -> Span:

@@ -321,7 +321,9 @@ class _Rounds:
         return Answered(
             name=name,
             values={key: cell.value for key, cell in cells.items()},
-            cited={path: spans for cell in cells.values() for path, spans in cell.cited.items()},
+            cited={path: spans for cell in cells.values() for path, spans in cell.cited.items()}
+            if self.source.text.first_line is not None
+            else {},  # its lines are the text's own, which evidence cannot show
             signals={**self.found.signals, "context_completeness_strong": self._strong() if self.seen else None},
         )
 

@@ -24,8 +24,9 @@ from engine.completeness.judge import judge_completeness
 from engine.documents.document import Document
 from engine.operators.answer.node import Answer
 from engine.operators.base import Tools
+from engine.operators.document_lines import first_line_of
 from engine.rows import Row, Span
-from engine.text.numbered_text import NumberedText, first_line_of
+from engine.text.numbered_text import NumberedText
 from engine.text.stems import stems
 
 CLOSE_TOKENS = 300
@@ -47,7 +48,7 @@ class Source:
     @classmethod
     def of(cls, row: Row, text: str, tools: Tools) -> Source:
         """Take the text of a row; the pages and sections are those of its document, if it is its text."""
-        first = first_line_of(row, text)
+        first = first_line_of(row, text, tools)
         numbered = NumberedText.of(text, first)
         if first is None or row.document_id is None:
             return cls(numbered, Passages.of(numbered))

@@ -60,3 +60,35 @@ def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, numbers
     found = bench.case.evidence.of_row(result.run_id, row, "text_extracted_acts")
     assert [(place.first_line, place.last_line) for place in found] == cited
     assert {(place.method, place.score) for place in found} == {("exact", 1.0)}
+
+
+SUMMARISED = """
+  - {name: sum, type: map, prompt: "{{ input.text }} Summarise.", output: {schema: {summary: string}}}
+  - name: ask
+    type: answer
+    text_key: summary
+    retrieval: fts
+    second_look: false
+    questions: [{name: rent, question: How much is the rent?, type: amount, shape: single, keywords: [pays]}]
+"""
+
+
+def test_what_an_answer_found_in_a_summary_is_not_cited_at_the_lines_of_that_number(tmp_path) -> None:
+    lines = [f"Clause {number} says nothing of money." for number in range(1, 10)]
+    lines[7] = "The rent is USD 1,200 per month."
+
+    def answer(request):
+        if "summary" in request.schema["properties"]:
+            return {"summary": "A lease.\nThe tenant pays USD 1,200 per month."}
+        return {"items": [{"spans": [{"line_start": 2, "line_end": 2}], "value": "USD 1,200"}]} | {
+            "complete_answer_found": True
+        }
+
+    folder = write_texts(tmp_path / "records", {"a.txt": "\n".join(lines)})
+    bench = Bench(tmp_path, answer)
+    steps = "[{name: s, input: records, operations: [sum, ask]}]"
+    result = bench.run_again(pipeline(folder, SUMMARISED, steps=steps))
+    [row] = bench.case.runs.results(result.run_id).row_ids
+    found = bench.case.evidence.of_row(result.run_id, row, "rent")
+    assert {(e.first_line, e.last_line) for e in found} == {(8, 8)}
+    bench.case.close()

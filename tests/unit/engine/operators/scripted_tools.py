@@ -8,6 +8,7 @@ import json
 import numpy as np
 
 from engine.code.pool import CodePool
+from engine.documents.structure import Structure
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.base import CallRecord
@@ -78,6 +79,12 @@ class ScriptedTools:
         self.reports.append((done, total))
 
 
+def _structure(row):
+    """Take the first text of a row for its document."""
+    texts = [value for value in row.values.values() if isinstance(value, str)]
+    return Structure(lines=texts[0].count("\n") + 1 if texts else 0)
+
+
 def rows_of(*values, document=None):
     """Make source rows; with `document` all are of that document, else each value may say so in `_document`."""
     rows = []
@@ -90,7 +97,11 @@ def rows_of(*values, document=None):
 
 async def run(node, rows, tools=None):
     """Run an operator and check that no row is lost: each is an ancestor of an output, rejected or failed."""
-    outcome = await run_operator(node, rows, tools or ScriptedTools())
+    tools = tools or ScriptedTools()
+    for row in rows:
+        if row.document_id is not None:
+            tools.structures.setdefault(row.document_id, _structure(row))
+    outcome = await run_operator(node, rows, tools)
     accounted = {parent for row in outcome.rows for parent in row.parents}
     accounted |= {r.row.id for r in outcome.rejected} | {f.row.id for f in outcome.failed}
     assert accounted == {row.id for row in rows}

@@ -83,3 +83,14 @@ async def test_a_row_without_text_fails():
 def test_cite_is_refused_with_keys_that_change_the_reply(more):
     with pytest.raises(PipelineError, match="cannot be combined"):
         Map(name="find", prompt=template("{{ input.text }}"), schema=schema(a="string"), cite=True, **more)
+
+
+async def test_lines_of_a_summary_are_not_those_of_its_document():
+    row = {"text": "A lease.\n" * 120, "summary": "A lease.\nThe rent is low."}
+    node = Map(
+        name="find", prompt=template("{{ input.summary }}\n\nHow is it?"), schema=schema(rent="string"), cite=True
+    )
+    outcome = await run(
+        node, rows_of(row, document="d1"), ScriptedTools(lambda _: {"rent": said("The rent is low", 2)})
+    )
+    assert [(row.values["rent"], row.cited) for row in outcome.rows] == [("The rent is low", {})]

@@ -193,6 +193,19 @@ async def test_a_text_made_from_the_lines_is_not_cut_at_the_document_s_pages():
     assert [(r.values["text_chunk"], r.span) for r in outcome.rows] == [("a summary\nof two lines", Span(1, 7))]
 
 
+async def test_a_summary_of_a_whole_document_is_not_cut_at_its_pages():
+    node, tools = of_report("page")
+    outcome = await run(node, rows_of({"text": "of\nsix\nlines\nnot\nof\nseven"}, document="d1"), tools)
+    assert [(len(r.values["text_chunk"].split()), r.span) for r in outcome.rows] == [(6, None)]
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+async def test_a_document_that_ends_in_an_empty_line_is_cut_at_its_pages(ending):
+    node, tools = of_report("page")
+    outcome = await run(node, rows_of({"text": "a\nONE\nb\nc\n1.1\nTWO\n" + (ending or "d")}, document="d1"), tools)
+    assert [r.span for r in outcome.rows][:2] == [Span(1, 3), Span(4, 5)]
+
+
 def test_traits_say_what_is_written_and_that_tokens_are_counted():
     traits = tokens(5).traits()
     assert traits.writes == {"text_chunk", "cut_id", "cut_chunk_num"}
