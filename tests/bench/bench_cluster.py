@@ -1,10 +1,12 @@
-"""The plain question over a corpus by one process and by Ray workers of this machine: `redwell bench cluster`.
+"""A question over a corpus by one process and by Ray workers of this machine: `redwell bench cluster`.
 
     redwell bench cluster --out FOLDER --model qwen2.5-coder-0.5b
 
 The corpus of REDWELL_BENCH_PAGES (100) pages is made in FOLDER if it is not there, and its files are read once, before
-what is measured. Then each of WAYS answers the question from nothing; one of them loses a worker, killed when half of
-the files have been answered. All use the same cores, so what workers can reach is the time of one process.
+what is measured. Then each of WAYS answers the question from nothing; one of them loses a worker, killed when so many
+questions as half of the files have been answered. All use the same cores, so what workers can reach is the time of one
+process. REDWELL_BENCH_PIPELINE names the question: `overnight`, the plain one, or `overnight_pages`, yes or no of each
+page.
 """
 
 from __future__ import annotations
@@ -25,8 +27,7 @@ from jobs import HERE
 from processes import REDWELL, PeakMemory
 from side_by_side import Settings
 
-from engine.evaluation import Gold, predicted_pairs
-from engine.executor.events import ChainProgress, FilesFound, ModelCall, OperatorProgress, RowFailed
+from engine.executor.events import ChainProgress, FilesFound, ModelCall, RowFailed
 from engine.worker.contract.events import read_event
 from models.errors import ModelMissing
 from models.install import find_model
@@ -41,17 +42,17 @@ FILES_FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a run took from its first row on: seconds, calls, peak bytes of all processes, rows that failed."""
+    """What a run took from its first row on: seconds, calls, peak bytes of all processes, failed rows; its rows."""
 
     seconds: float
     calls: int
     peak_bytes: int
     failed: int
-    pairs: frozenset[tuple[str, str]]
+    rows: frozenset[str]
 
 
 def test_cluster() -> None:
-    """Print what each way took, and compare the officers that it found with those of one process."""
+    """Print what each way took, and compare the rows that it made with those of one process."""
     pytest.importorskip("ray", reason="a cluster needs Ray: pip install -e '.[ray]'")
     chosen = Settings.from_environment()
     try:
@@ -66,8 +67,8 @@ def test_cluster() -> None:
         command = [*REDWELL, "ingest", corpus / "records", "--case", read]
         assert subprocess.run(command, check=False, capture_output=True).returncode == FILES_FAILED
     print(f"\n{chosen.model}, {corpus.name}")
-    print("| workers | seconds | of one process | calls | failed rows | peak memory | pairs |")
-    print("|---|---|---|---|---|---|---|")
+    print("| workers | seconds | of one process | calls | failed rows | peak memory | rows |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     first: Answered | None = None
     for cluster, is_killed in WAYS:
         took = _answer(chosen, corpus, read, cluster, is_killed=is_killed)
@@ -75,7 +76,7 @@ def test_cluster() -> None:
         name = (cluster or "one process") + (", one killed" if is_killed else "")
         print(
             f"| {name} | {took.seconds:.0f} | {first.seconds / took.seconds:.2f} | {took.calls} | {took.failed} "
-            f"| {took.peak_bytes / 1e9:.1f} GB | {len(took.pairs)}, {len(took.pairs & first.pairs)} the same |",
+            f"| {took.peak_bytes / 1e9:.1f} GB | {len(took.rows)}, {len(took.rows & first.rows)} the same |",
             flush=True,
         )
         assert took.failed == 0
@@ -86,7 +87,8 @@ def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_kill
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     case = Path(shutil.copy(read, folder / "case.redwell"))
-    command = [*REDWELL, "run", HERE / "overnight.yaml", "--case", case, "--json-events", "--model", chosen.model]
+    pipeline = HERE / f"{os.environ.get('REDWELL_BENCH_PIPELINE', 'overnight')}.yaml"
+    command = [*REDWELL, "run", pipeline, "--case", case, "--json-events", "--model", chosen.model]
     command += ["--input", f"records={corpus / 'records'}", *(["--cluster", cluster] if cluster else [])]
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     began, files, calls, failed = 0.0, 0, 0, 0
@@ -100,19 +102,19 @@ def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_kill
                 files = event.total
             elif isinstance(event, ModelCall):
                 calls += not event.from_cache
+                if is_killed and calls >= files / 2:
+                    is_killed = False
+                    _kill_worker(child.pid)
             elif isinstance(event, RowFailed):
                 failed += 1
-            elif isinstance(event, OperatorProgress) and is_killed and event.done >= files / 2 > 0:
-                is_killed = False
-                _kill_worker(child.pid)
         assert child.wait() == FILES_FAILED
     seconds = time.monotonic() - began
     assert not is_killed, "no worker was killed"
     with Case(case) as opened:
         run = opened.runs.latest()
         assert run is not None
-        pairs = frozenset(predicted_pairs(opened, run.id, Gold.read(corpus / "gold.json")))
-    return Answered(seconds, calls, memory.total, failed, pairs)
+        rows = frozenset(json.dumps(row.values, sort_keys=True) for row in opened.result_rows.read(run.id))
+    return Answered(seconds, calls, memory.total, failed, rows)
 
 
 def _kill_worker(pid: int) -> None:
