@@ -5,6 +5,7 @@ Records and replies are untrusted: they reach a terminal without its control seq
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -19,7 +20,8 @@ PIPE_WIDTH = 120
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
 _HIDDEN = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
-_VISIBLE = _PICTURES | _HIDDEN
+_HALVES = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+_VISIBLE = _PICTURES | _HIDDEN | _HALVES
 
 
 def output() -> Console:
@@ -32,8 +34,17 @@ def messages() -> Console:
     return _console(sys.stderr, stderr=True)
 
 
+def write_every_character() -> None:
+    """Let stdout write the number of a character that its encoding does not have, as stderr does."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def visible(text: str) -> str:
-    """Replace control and text-direction characters, which could rewrite the output, by visible signs."""
+    """Replace control and text-direction characters, which could rewrite the output, by visible signs.
+
+    So is half of a character, which no stream takes: JSON can hold one.
+    """
     return text.translate(_VISIBLE)
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from engine.cli import passphrases, passwords
-from engine.cli.console import messages, one_line
+from engine.cli.console import messages, one_line, write_every_character
 from engine.cli.failure import show_error
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.disk import private_umask
@@ -140,5 +140,6 @@ def _options(
 def run() -> None:
     """Run the command line and exit with its code: 0 done, 1 some items failed, 2 usage, 3 environment."""
     private_umask()
+    write_every_character()
     begin(sys.argv[1:])
     app(prog_name="redwell")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console, RenderableType
@@ -60,6 +63,14 @@ def table(rows: int, columns: tuple[str, ...] = ("name",), value: object = "x") 
 
 def test_control_characters_become_visible_signs() -> None:
     assert visible("a\x1b[2J\x00\x7f\x9b\u202eb\n\t") == "a␛[2J␀␡\ufffd\ufffdb\n\t"
+    assert visible("half \ud83d of \U0001f600") == "half \ufffd of \U0001f600"
+
+
+def test_a_terminal_without_a_character_shows_its_number() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    code = "from engine.cli import console, main\nmain.app = lambda **_: console.output().print('Łódź')\nmain.run()"
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=environment, capture_output=True)
+    assert (done.returncode, done.stdout.decode("cp1252").strip()) == (0, r"\u0141ód\u017a")
 
 
 @pytest.mark.parametrize(
