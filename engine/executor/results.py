@@ -10,6 +10,7 @@ from types import MappingProxyType
 from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
 from engine.evidence.locate import SourceText, TextIndex
+from engine.language.checks import SourceFields, field_flow
 from engine.operators.asking import EMPTINESS
 from engine.operators.base import Retrieved
 from engine.plan.node import Node
@@ -52,6 +53,14 @@ def result_columns(
     hidden = of_documents - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
     shown = [key for key in fields if key not in hidden] or fields
     return sorted(shown, key=lambda key: key != "filename")
+
+
+def refuse_columns(plan: Plan, columns: Sequence[str], *, source_fields: SourceFields | None = None) -> None:
+    """Raise UsageError for a column that no row can have, where the plan tells that before it runs."""
+    fields = field_flow(plan, source_fields=source_fields).get(plan.steps[-1].name) if columns else None
+    unknown = [column for column in columns if fields is not None and column not in fields]
+    if fields is not None and unknown:
+        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(sorted(fields))}.")
 
 
 def _planned(nodes: Iterable[Node], source_fields: Sequence[str]) -> list[str]:

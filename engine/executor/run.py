@@ -33,7 +33,7 @@ from engine.executor.events import (
 )
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
-from engine.executor.results import EvidenceFinder, result_columns
+from engine.executor.results import EvidenceFinder, refuse_columns, result_columns
 from engine.executor.retrieval import Retrieval
 from engine.executor.settings import RunSettings
 from engine.executor.sources import source_reader
@@ -299,7 +299,9 @@ class _Run:
 
     async def _work(self) -> RunResult:
         outputs = await _beside(self._load_early, self._begun_reading, self._read_all())
-        refuse_problems(self._loaded, {name: _fields(rows) for name, rows in outputs.items()})
+        fields = {name: _fields(rows) for name, rows in outputs.items()}
+        refuse_problems(self._loaded, fields)
+        refuse_columns(self._plan, self._options.columns, source_fields=fields)
         retrieval = Retrieval(self._plan, self._case, self._emit)
         resources = self._resources(retrieval)
         runner = StageRunner(resources, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from engine.custody.manifest import manifest_path, token_path, with_manifests
 from engine.errors import PipelineError, UsageError
+from engine.executor.results import refuse_columns
 from engine.executor.run import RunOptions, refuse, refuse_problems
 from engine.executor.settings import RunSettings
-from engine.language.checks import check, field_flow
+from engine.language.checks import check
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
 from engine.plan.paths import expanded
-from engine.plan.plan import Plan
 from engine.plan.work import named_apart
 from engine.results.network_files import network_format
 from engine.worker.crossings import recorded, refuse_crossings, refuse_foreign, with_inputs
@@ -68,7 +68,7 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     check_outs(outs, case=job.case, loaded=loaded)
     if not job.settings.overwrite:
         refuse_foreign((*with_manifests(outs), *_intermediate_files(loaded)), job.case)
-    _check_columns(loaded.plan, job.output.columns)
+    refuse_columns(loaded.plan, job.output.columns)
     options = RunOptions(job.settings, job.output.columns)
     return ReadyRun(loaded, options, outs, replace(job.output, table=loaded.plan.output.table))
 
@@ -196,11 +196,3 @@ def _outs(job: RunJob, loaded: Loaded) -> tuple[Path, ...]:
     check_format(out)
     _make_folder(out.parent, "output")
     return (out,)
-
-
-def _check_columns(plan: Plan, columns: Sequence[str]) -> None:
-    """Refuse a column that no row can have, where the plan tells that before it runs."""
-    fields = field_flow(plan).get(plan.steps[-1].name)
-    unknown = [column for column in columns if fields is not None and column not in fields]
-    if fields is not None and unknown:
-        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(sorted(fields))}.")

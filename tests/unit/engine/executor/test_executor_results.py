@@ -143,6 +143,18 @@ def test_evidence_leads_through_reduce_back_to_the_lines(bench, tmp_path) -> Non
     assert {("who", "a.txt", 2, 2), ("who", "b.txt", 2, 2), ("acts", "a.txt", 2, 2), ("acts", "b.txt", 2, 2)} <= places
 
 
+def test_a_chosen_column_that_no_row_will_have_is_refused_before_a_model_is_asked(bench, tmp_path) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": "x"}])
+    desk = bench(lambda r: {"zeta": "z", "alpha": "a"})
+    desk.options = RunOptions(desk.options.settings, columns=("text", "alhpa"))
+    with pytest.raises(UsageError, match="no result has the column 'alhpa'") as caught:
+        desk.run_again(pipeline(file, LIST))
+    assert "alpha, text, zeta" in caught.value.advice
+    assert desk.calls == []
+    desk.options = RunOptions(desk.options.settings, columns=("text", "alpha"))
+    assert desk.run_again(pipeline(file, LIST)).columns == ("text", "alpha")
+
+
 def test_a_column_that_was_not_asked_for_is_not_searched(bench, tmp_path) -> None:
     folder = write_texts(tmp_path / "in", {"a.txt": "Sgt. Varrick struck the man."})
     desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
