@@ -42,21 +42,25 @@ def too_long(
 ) -> list[Problem]:
     """Name the rows that no longer fit, per operator that reads fields of a dataset alone.
 
-    An error where a row cannot fit however the model cuts text into tokens, a warning where it may not. Operators
-    with `too_long` say themselves what becomes of such rows.
+    An error where a row cannot fit however the model cuts text into tokens, a warning where it may not, or where an
+    operator before may leave the row out. Operators with `too_long` say themselves what becomes of such rows.
     """
     positions = positions or Positions()
     return [
         problem
-        for node, source in _readers(plan, sources)
-        for problem in _problems(node, source, context_tokens, plan.settings, positions)
+        for node, source, is_sure in _readers(plan, sources)
+        for problem in _problems(node, source, is_sure, context_tokens, plan.settings, positions)
     ]
 
 
-def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelNode, Source]]:
-    """Give the operators that ask about each row by fields that come unchanged from a dataset."""
+def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelNode, Source, bool]]:
+    """Give the operators that ask about each row by fields that come unchanged from a dataset.
+
+    The last part says whether all of its rows come to the operator.
+    """
     for step in plan.steps:
         changed: set[str] = set()
+        is_sure = True
         inputs = [sources[name] for name in step.inputs if name in sources]
         for node in plan.nodes(step):
             traits = node.traits()
@@ -65,12 +69,19 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelN
             reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
             is_known = traits.calls_model and not reads & changed and not traits.reads_unknown
             if isinstance(node, ModelNode) and node.too_long == "error" and is_known:
-                yield from ((node, source) for source in inputs)
+                yield from ((node, source, is_sure and node.sample is None) for source in inputs)
             changed |= traits.writes | traits.removes
+            is_sure = is_sure and not _may_leave_out(node)
+
+
+def _may_leave_out(node: Node) -> bool:
+    """Say whether rows that a node is given may end there."""
+    is_for_some = isinstance(node, ModelNode) and node.too_long != "error"
+    return node.traits().cardinality != "one_to_one" or node.sample is not None or is_for_some
 
 
 def _problems(
-    node: ModelNode, source: Source, context_tokens: int, settings: Settings, positions: Positions
+    node: ModelNode, source: Source, is_sure: bool, context_tokens: int, settings: Settings, positions: Positions
 ) -> Iterator[Problem]:
     most = node.max_tokens or settings.max_tokens
     room = context_tokens - min(most, LEAST_REPLY_TOKENS)
@@ -80,7 +91,7 @@ def _problems(
             long
             for item in source.items
             for long in [_long(node, item)]
-            if long.most_tokens > room and (long.least_tokens > room) == (severity == "error")
+            if long.most_tokens > room and (is_sure and long.least_tokens > room) == (severity == "error")
         ]
         if rows:
             yield _problem(node, source, rows, room, severity, positions)

@@ -58,6 +58,20 @@ def test_rows_that_are_not_known_before_a_run_are_not_judged(rows, operations) -
     assert [p for p in problems(rows, operations) if p.operator == "list"] == []
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        '  - {name: few, type: filter, condition: "len(input.text) < 100"}\n',
+        "  - {name: few, type: add_uuid, sample: 1}\n",
+    ],
+)
+def test_rows_that_may_be_left_out_before_are_warnings(rows, before) -> None:
+    assert {problem.severity for problem in problems(rows, before + MAP)} == {"warning"}
+    assert {problem.severity for problem in problems(rows, MAP.replace("type: map", "type: map, sample: 1"))} == {
+        "warning"
+    }
+
+
 def test_an_operator_that_says_what_to_do_with_long_rows_is_left_alone(rows) -> None:
     loaded = pipeline(rows, MAP)
     [node] = loaded.plan.operators
