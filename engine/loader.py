@@ -196,7 +196,7 @@ class _Loader:
         if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
             return item
         kept, arguments = parsing_keys(item)
-        if item.get("function") in DOCUMENT_PARSERS:
+        if isinstance(function := item.get("function"), str) and function in DOCUMENT_PARSERS:
             idle = NO_EFFECT_ARGUMENTS & set(arguments)
             self.sections.without_effect += [where.at(key) for key in arguments if key in idle]
             arguments = {key: value for key, value in arguments.items() if key not in idle}
@@ -316,7 +316,7 @@ class _Loader:
         return {**renamed, **{key: item for key, item in value.items() if key != "litellm_completion_kwargs"}}
 
     def node_type(self, kind: Any, where: Where) -> type[Node]:
-        if kind in NETWORK_OPERATORS:
+        if isinstance(kind, str) and kind in NETWORK_OPERATORS:
             raise where.error(
                 f"{kind} is refused: it would send data to the network, and nothing leaves this machine",
                 advice="Save the pages as files and read them as a folder dataset.",

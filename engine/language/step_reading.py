@@ -82,13 +82,14 @@ class StepReader:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
         sources = sides or (self._inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
         for source, place in sources:
+            _refuse_no_name(source, place, "a dataset or an earlier step")
             if source not in inputs:
-                circle = _circle(name, source, waits) if isinstance(source, str) else []
+                circle = _circle(name, source, waits)
                 if not set(circle[1:-1]) & set(inputs):  # else a step before it has told of the circle
-                    gathered.add(
-                        _no_source(name, source, place, inputs, circle, isinstance(source, str) and source in waits)
-                    )
+                    gathered.add(_no_source(name, source, place, inputs, circle, source in waits))
         names = [next(iter(entry)) if isinstance(entry, Mapping) and entry else entry for entry in names]
+        for index, operator in enumerate(names):
+            _refuse_no_name(operator, where.at("operations", index), "an operator")
         step = Step(name, tuple(source for source, _ in sources), tuple(names))
         for index, message, advice in _problems(step, nodes):
             gathered.add(where.at("operations", index).error(message, advice=advice))
@@ -114,6 +115,11 @@ class StepReader:
         at = where.at(join)
         entry = self.sections.mapping(value, at, ("left", "right"), ("left", "right"))
         return [(entry[side], at.at(side)) for side in ("left", "right")]
+
+
+def _refuse_no_name(value: Any, where: Where, what: str) -> None:
+    if not isinstance(value, str):
+        raise where.error(f"expected the name of {what}, not {describe_value(value)}", advice="Write the name alone.")
 
 
 def _problems(step: Step, nodes: Mapping[str, Node | None]) -> Iterator[tuple[int, str, str]]:

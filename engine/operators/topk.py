@@ -43,7 +43,7 @@ class TopK(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = self.k == int(self.k) and self.k >= 1
+        whole = float(self.k).is_integer() and self.k >= 1
         require(
             self,
             whole or 0 < self.k < 1,

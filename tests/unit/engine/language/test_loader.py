@@ -254,3 +254,37 @@ def test_a_single_name_where_a_list_belongs_is_shown_as_a_list() -> None:
             "pipeline: {steps: [{name: s, input: r, operations: keep}]}\n"
         )
     assert caught.value.advice == "Write operations: [keep]."
+
+
+ROWS = "datasets: {rows: {type: memory, data: [{t: a}]}}\n"
+KEEP = "operations: [{name: keep, type: filter, condition: 'true'}]\n"
+STEPS = "pipeline: {steps: [{name: s, input: rows, operations: [keep]}]}\n"
+TOP = "operations: [{name: keep, type: topk, method: fts, k: .inf, keys: [t], query: a}]\n"
+PARSED = "datasets: {rows: {type: file, path: a.csv, parsing: [{function: [txt_to_string]}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "message"),
+    [
+        (ROWS + KEEP.replace("filter", "[compute]") + STEPS, "[compute]", "unknown operator type ['compute']"),
+        (PARSED + KEEP + STEPS, "[txt_to_string]", "expected text, not a list"),
+        (ROWS + KEEP + STEPS.replace("[keep]", "[[k]]"), "[k]", "expected the name of an operator, not a list"),
+        (
+            ROWS + KEEP + STEPS.replace("input: rows", "input: {name: rows}"),
+            "{name: rows}",
+            "expected the name of a dataset or an earlier step, not a mapping",
+        ),
+        (
+            ROWS + KEEP + STEPS.replace("input: rows", "input: [rows, {name: rows}]"),
+            "{name: rows}",
+            "expected the name of a dataset or an earlier step, not a mapping",
+        ),
+        (ROWS + TOP + STEPS, "{name: keep", "k must be a whole number of at least 1"),
+        (ROWS + TOP.replace(".inf", ".nan") + STEPS, "{name: keep", "k must be a whole number of at least 1"),
+    ],
+)
+def test_a_value_of_a_wrong_kind_is_told_with_its_place(text: str, at: str, message: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        parse_pipeline(text, file="p.yaml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"p.yaml:{place(text, at)}")
