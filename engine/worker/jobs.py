@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -166,16 +166,28 @@ def _intermediate_files(loaded: Loaded) -> dict[Path, str]:
     """Return the file of each operator below the folder that the pipeline names; none where it names none."""
     named = loaded.plan.output.intermediate_dir
     folder = loaded.directory / expanded(named)
+    steps = named_apart(loaded.plan) if named else {}
     return {
-        folder / _file_name(step) / f"{_file_name(node.name)}.json": node.name
-        for step, nodes in (named_apart(loaded.plan) if named else {}).items()
-        for node in nodes
+        folder / step / f"{file}.json": node.name
+        for step, nodes in zip(_file_names(steps), steps.values(), strict=True)
+        for file, node in zip(_file_names([node.name for node in nodes]), nodes, strict=True)
     }
 
 
-def _file_name(name: str) -> str:
-    """Make a name of a pipeline into that of a file: it comes from others, so it may not lead elsewhere."""
-    return re.sub(r"[^\w() -]", "_", name)
+def _file_names(names: Iterable[str]) -> list[str]:
+    """Make names of a pipeline into those of files: they come from others, so they may not lead elsewhere.
+
+    No two are the same, also on a disk that takes no notice of capitals: a name that is taken gets ` (2)`, ` (3)`.
+    """
+    made: dict[str, str] = {}
+    for name in names:
+        file = plain = re.sub(r"[^\w() -]", "_", name)
+        number = 1
+        while file.casefold() in made:
+            number += 1
+            file = f"{plain} ({number})"
+        made[file.casefold()] = file
+    return list(made.values())
 
 
 def _make_folder(folder: Path, key: str) -> None:

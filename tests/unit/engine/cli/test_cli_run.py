@@ -209,6 +209,25 @@ def test_a_table_of_a_database_and_the_rows_of_each_operator(redwell: Any, pipel
     assert [row["filename"] for row in rows] == ["alpha.txt", "beta.txt", "gamma.txt"]
 
 
+def test_operators_and_steps_of_like_names_have_files_of_their_own(redwell: Any, pipeline: Path) -> None:
+    names = ("is it big?", "is it big!", "Is it big_")
+    operators = "\n".join(
+        f'  - {{name: "{name}", type: filter, condition: "input.n > {n}"}}' for n, name in enumerate(names)
+    )
+    steps = (
+        f'[{{name: s, input: rows, operations: ["{names[0]}", "{names[1]}"]}}, {{name: S, operations: ["{names[2]}"]}}]'
+    )
+    pipeline.write_text(
+        "datasets: {rows: {type: memory, data: [{n: 1}, {n: 2}, {n: 3}]}}\n"
+        f"operations:\n{operators}\npipeline: {{steps: {steps}, output: {{path: o.csv, intermediate_dir: steps}}}}\n",
+        encoding="utf-8",
+    )
+    assert redwell("run", pipeline).exit_code == 0
+    made = {path.relative_to(pipeline.parent).as_posix(): path for path in pipeline.parent.glob("steps/**/*.json")}
+    rows = {name: len(json.loads(path.read_text(encoding="utf-8"))) for name, path in made.items()}
+    assert rows == {"steps/s/is it big_.json": 3, "steps/s/is it big_ (2).json": 2, "steps/S (2)/Is it big_.json": 1}
+
+
 def test_json_events_are_all_that_stdout_carries(redwell: Any, pipeline: Path) -> None:
     result = redwell("run", pipeline, "--json-events")
     events = [json.loads(line) for line in result.stdout.splitlines()]
