@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,8 +135,13 @@ def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[
     return {id for name in names for id in _of_one_name(name, here, by_name, removed=removed)}
 
 
+def _places(path: Path) -> tuple[str, str]:
+    """Return where a path leads: as it is written, without `..`, and after every link."""
+    return os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - Path.absolute keeps `..`
+
+
 def _of_one_name(name: str, here: set[str], by_name: Mapping[str, set[str]], *, removed: bool) -> set[str]:
-    matches = by_name.get(name) or by_name.get(str(expanded(name).absolute()))
+    matches = next((by_name[each] for each in (name, *_places(expanded(name))) if each in by_name), set[str]())
     matches = matches or ({id for id in here if id.startswith(name)} if len(name) >= SHORTEST_DIGEST else set())
     if not matches:
         what = "no removed document" if removed else "no document"

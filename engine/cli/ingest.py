@@ -15,6 +15,7 @@ from engine.cli.options import QuietOption
 from engine.cli.run_settings import READING, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
+from engine.errors import UsageError
 from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.reading_rates import remember_readings
 from engine.executor.settings import RunSettings
@@ -46,6 +47,8 @@ def ingest(
     """
     watch = choose_watch(quiet=quiet, json_events=False)
     folder = folder.expanduser().resolve()
+    if not folder.exists():  # before a case is made
+        raise UsageError(f"there is nothing at {folder}", advice="Give an existing folder.")
     with Case(case) as opened:
         try:
             with watch:

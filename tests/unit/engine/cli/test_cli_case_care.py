@@ -157,6 +157,20 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
     assert redwell("case", "verify", case).exit_code == 0
 
 
+def test_documents_are_named_by_paths_that_lead_to_them(redwell: Any, case: str) -> None:
+    Path("linked").symlink_to("records")
+    for name in ("./records/../records/alpha.txt", "linked/alpha.txt"):
+        assert redwell("case", "remove", case, name, "--yes").exit_code == 0
+        assert redwell("case", "put-back", case, name).exit_code == 0
+
+
+def test_ingest_of_nothing_makes_no_case(redwell: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = redwell("ingest", "nowhere", "--case", "new.redwell")
+    assert (result.exit_code, Path("new.redwell").exists()) == (2, False)
+    assert "there is nothing at" in result.stderr
+
+
 def test_ingest_says_which_files_are_gone(redwell: Any, case: str) -> None:
     assert "not there any more" not in redwell("ingest", "records", "--case", case).stdout
     (Path("records") / "alpha.txt").unlink()
