@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
+import unicodedata
 from pathlib import Path
 
 from charset_normalizer import from_bytes
+
+from engine.documents.latin import latin_encoding
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -15,13 +19,14 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE = 256 * 1024
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def decode(data: bytes) -> tuple[str, str, list[str]]:
     """Decode a text file; return text, the encoding's name and warnings.
 
-    A byte-order mark decides, then the zero bytes of UTF-16, then UTF-8 where it fits, then statistics. Bytes that
-    fit nowhere become U+FFFD, with a warning.
+    A byte-order mark decides, then the zero bytes of UTF-16, then UTF-8 where it fits, then words and statistics, with
+    a warning. Bytes that fit nowhere become U+FFFD, with a warning.
     """
     for mark, name in _BOMS:
         if data.startswith(mark):
@@ -31,7 +36,8 @@ def decode(data: bytes) -> tuple[str, str, list[str]]:
     try:
         return data.decode("utf-8"), "utf-8", []
     except UnicodeDecodeError:
-        return _lenient(data, _guess(data))
+        text, name, warnings = _lenient(data, _guess(_sample(data)))
+        return text, name, [f"the encoding was guessed: {name}", *warnings]
 
 
 def encoding_of(path: Path) -> str:
@@ -51,7 +57,10 @@ def encoding_of(path: Path) -> str:
                 block = stream.read(_SAMPLE)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return _guess(head)
+            stream.seek(0)
+            for block in iter(lambda: stream.read(_SAMPLE), b""):
+                if not block.isascii():
+                    return _guess(_sample(block + stream.read(_SAMPLE)))
     return "utf-8"
 
 
@@ -68,9 +77,31 @@ def _controls(data: bytes) -> int:
     return sum(1 for byte in data if byte < 32 and byte not in b"\t\n\r\f\v\b\x1b")
 
 
-def _guess(data: bytes) -> str:
-    best = from_bytes(data[:_SAMPLE]).best()
-    return best.encoding if best is not None else "cp1252"
+def _sample(data: bytes) -> bytes:
+    """Take the line in which the first letter beyond ASCII stands, and what follows."""
+    first = _NOT_ASCII.search(data)
+    start = data.rfind(b"\n", 0, first.start()) + 1 if first else 0
+    return data[start : start + _SAMPLE]
+
+
+def _guess(sample: bytes) -> str:
+    """Choose an encoding for bytes that are not UTF-8: by the words, if they are Latin, else by statistics."""
+    if (latin := latin_encoding(sample)) is not None:
+        return latin
+    best = from_bytes(sample).best()
+    if best is not None and not _is_latin(str(best)):
+        return best.encoding
+    try:
+        sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return best.encoding if best is not None else "cp1252"
+    return "cp1252"
+
+
+def _is_latin(text: str) -> bool:
+    letters = [letter for letter in set(text) if not letter.isascii() and letter.isalpha()]
+    latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    return 2 * latin >= len(letters)
 
 
 def _wide_encoding(data: bytes) -> str | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.documents.encoding import decode
+from engine.documents.encoding import decode, encoding_of
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.records import read_rows
@@ -23,6 +23,50 @@ def lines_of(path: Path) -> list[str]:
 def test_encodings(encoding: str) -> None:
     text = "Ärger über die Straße – und nochmals Ärger, größer als zuvor gewöhnlich möglich.\n" * 5
     assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "nombre;ciudad\nJosé Muñoz;Málaga\nPeña, María;Logroño\n"),
+        ("cp1252", "id,name\n1,Jose Muñoz\n"),
+        ("cp1252", "id;name\n1;Jürgen Groß\n"),
+        ("cp1252", "Le témoin a déclaré être arrivé à l'hôtel vers onze heures; ça n'a pas été vérifié.\n"),
+        ("cp1252", "Officer Peña said “stop” – he didn’t.\n"),
+        ("cp1252", "O’Brien"),
+        ("cp1252", "The café was closed. Cost: £500 or €600 for 5½ m³, ¿qué? 2ª\n"),
+        ("cp1252", "Åke Öberg bodde på Ängsvägen i Malmö.\n"),
+        ("cp1252", "João não é irmão de Conceição.\n"),
+        ("cp1252", "Søren, Bjørn, Hélène, Núñez, Müller and Šešelj\n"),
+        ("cp1250", "Został zatrzymany przez policję w Łodzi, gdzie mieszkał.\n"),
+        ("cp1250", "imię;miasto\nŁukasz;Łódź\nMałgorzata;Gdańsk\n"),
+        ("cp1250", "jméno;město\nJiří Dvořák;Plzeň\nTomáš Novák;Kolín\n"),
+        ("cp1250", "A rendőr megállította az autót, és elővette a füzetét; később működött.\n"),
+        ("cp1250", "Poliţistul a oprit maşina şi a vorbit cu şoferul în Bucureşti.\n"),
+        ("cp1254", "Polis memuru aracı durdurdu ve şoförle konuştu; yağmur yağıyordu.\n"),
+        ("cp1251", "Привет, как дела? Это текст на русском языке.\n"),
+        ("cp1253", "Καλημέρα, αυτό είναι ένα κείμενο στα ελληνικά και η αστυνομία.\n"),
+        ("cp932", "名前,都市\n田中,東京\nテスト,アイウエオカキクケコ\n"),
+        ("gb18030", "这是中文文本，警察在街上拦下了汽车。\n"),
+    ],
+)
+def test_an_encoding_is_told_by_the_words_it_makes(tmp_path: Path, encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding)) == (
+        text,
+        encoding,
+        [f"the encoding was guessed: {encoding}"],
+    )
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode(encoding))
+    assert encoding_of(path) == encoding
+
+
+def test_letters_far_behind_the_beginning_tell_the_encoding(tmp_path: Path) -> None:
+    data = b"id,name\n" + b"1,John Smith\n" * 50_000 + "2,José Muñoz\n".encode("cp1252")
+    path = tmp_path / "a.csv"
+    path.write_bytes(data)
+    assert decode(data)[1] == encoding_of(path) == "cp1252"
+    assert list(read_rows(path))[-1] == {"id": "2", "name": "José Muñoz"}
 
 
 def test_undecodable_bytes_are_reported() -> None:
