@@ -22,6 +22,7 @@ _RUN = 4
 
 _LEAST_RUNS = 3
 _FIXED = {"enum", "pattern"}
+_TABLES = ({"headers", "rows"}, {"headers", "items"})
 _ECHO = 0.7
 """Share of an answer's runs of words that stand in the question, from which on it repeats the question."""
 
@@ -29,8 +30,9 @@ _ECHO = 0.7
 def without_fillers(question: Question, reply: Reply) -> Reply:
     """Put null for texts that say nothing, or repeat the question, where the schema allows null.
 
-    Entries of a list whose texts all say nothing are left out; an entry that has anything else stays. What the
-    documents say in these words ("Injuries: None") and what the question names ("write N/A if there is none") stands.
+    Entries of a list whose texts all say nothing are left out; an entry that has anything else stays, and so do the
+    cells of a table's rows, whose places say what they are. What the documents say in these words ("Injuries: None")
+    and what the question names ("write N/A if there is none") stands.
     The probabilities of what was changed are left out: they are those of other words.
     """
     value = _Fillers(question).left_out(question.json_schema, reply.value)
@@ -45,17 +47,20 @@ def without_fillers(question: Question, reply: Reply) -> Reply:
 class _Fillers:
     question: Question
 
-    def left_out(self, schema: Mapping[str, Any], value: Any) -> Any:
+    def left_out(self, schema: Mapping[str, Any], value: Any, is_row: bool = False) -> Any:
+        """Leave out what fills in; `is_row`: the value is cells of a table, or holds them."""
         match value:
             case str():
                 return None if _may_be_null(schema) and self._fills(value) else value
             case Mapping():
                 known = schema.get("properties", {})
-                return {name: self.left_out(known.get(name, {}), inner) for name, inner in value.items()}
+                is_row = is_row or any(value.keys() >= table for table in _TABLES)
+                return {name: self.left_out(known.get(name, {}), inner, is_row) for name, inner in value.items()}
             case list():
-                kept = [entry for entry in value if not self._is_blank(entry)]
+                kept = [entry for entry in value if is_row or not self._is_blank(entry)]
                 entries = kept if len(kept) >= schema.get("minItems", 0) else value
-                return [self.left_out(schema.get("items", {}), entry) for entry in entries]
+                inner = schema.get("items", {})
+                return [self.left_out(inner, entry, is_row or isinstance(entry, list)) for entry in entries]
         return value
 
     def _is_blank(self, entry: Any) -> bool:

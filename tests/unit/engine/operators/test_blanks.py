@@ -3,6 +3,8 @@
 import pytest
 from scripted_tools import ScriptedTools, rows_of, run, schema, template, values_of
 
+from engine.operators.asking.blanks import without_fillers
+from engine.operators.asking.question import Question
 from engine.operators.map import Map
 from models.protocol import Reply
 
@@ -78,3 +80,25 @@ class Replying(ScriptedTools):
 
     async def ask(self, request):
         return self._reply
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("list[list[string]]", [["Smith", "N/A", "500"], ["None"]]),
+        ("list[{rows: list[list[string]]}]", [{"rows": [["N/A", "500"]]}]),
+    ],
+)
+async def test_cells_of_a_table_keep_their_places(kind, value):
+    assert await answer({"paid": value}, {"paid": kind}) == {"paid": value}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"headers": ["Name", "Badge"], "items": [{"spans": [], "value": ["Smith", "N/A"]}]},
+        {"paid": {"headers": ["Name", "None"], "rows": [["Smith", "N/A"]]}},
+    ],
+)
+def test_a_table_and_a_table_that_is_an_answer_keep_every_cell(value):
+    assert without_fillers(Question("Which?", {}, ""), Reply(value=value, text="")).value == value
