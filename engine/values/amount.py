@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,17 @@ from engine.language.position import did_you_mean
 from engine.text.dates import date_mentions
 from engine.text.normalise import fold, plain
 from engine.values.base import Normalised, ValueType
-from engine.values.figures import FIGURES, SCALES, WORD_NUMBER, Figure, plain_number, read_figure, read_words
+from engine.values.figures import (
+    FIGURES,
+    SCALES,
+    WORD_NUMBER,
+    Figure,
+    plain_number,
+    read_figure,
+    read_words,
+    read_words_in,
+    with_decimals,
+)
 
 LONGEST = 300
 """Characters of an amount as a model may copy it."""
@@ -34,6 +44,19 @@ _COUNTED = re.compile(
 _NUMBERED = re.compile(
     r"\b(?:sections?|articles?|clauses?|paragraphs?|exhibits?|schedules?|pages?|no\.?|#)\s*\(?$", re.IGNORECASE
 )
+_RANGE = re.compile(r"\d\s?-\s?\D{0,4}\d")
+_HUNDREDTHS = re.compile(
+    rf",?\s+(?:and\s+)?(?:(?P<written>\d\d?|no)/100(?!\d)|(?P<cents>\d\d?|{WORD_NUMBER.pattern})\s+(?:cents?|pence)\b"
+    r"|and\s+(?P<half>a)\s+half\b)"
+)
+"""What is written behind a sum and belongs to it: 'and 50/100', 'and fifty cents'."""
+
+_LEFT = re.compile(
+    r"\bhalf\s+a\s+(?:hundred|thousand|million|billion|dollar)\b|\band\s+(?:a|one)[\s-]half\b"
+    r"|\band\s+[\w -]{1,40}?\bcents?\b|\d/100\b",
+    re.IGNORECASE,
+)
+"""Parts of a sum that no rule has read."""
 
 _CODES_THAT_ARE_WORDS = frozenset(
     ("all", "bam", "cad", "cop", "cup", "gel", "mad", "mop", "pen", "ron", "sos", "top", "try")
@@ -88,10 +111,11 @@ class Amount(ValueType):
     def read(self, written: Any) -> Normalised:
         """Read the one sum that the text names: figures before words, which must agree with them."""
         original = str(written).strip()
-        text = plain(original)
+        text = plain(with_decimals(original))
         sums = _without_other_numbers(text, _sums(text, self.decimal))
         if not sums:
-            return Normalised(None, original, "no number is written in it")
+            is_range = _RANGE.search(text) is not None
+            return Normalised(None, original, "it is a range of numbers" if is_range else "no number is written in it")
         if len({each.figure.number for each in sums}) > 1:
             amounts = ", ".join(text[each.begin : each.end].strip() for each in sums)
             return Normalised(None, original, f"it names {len(sums)} amounts: {amounts}")
@@ -99,6 +123,8 @@ class Amount(ValueType):
         if first.figure.number is None or first.sign_problem:
             return Normalised(None, original, first.figure.problem or first.sign_problem)
         unit = _UNIT.search(text, max(each.end for each in sums))
+        if left := _LEFT.search(_without(text, [*((each.begin, each.end) for each in sums)])):
+            return Normalised(None, original, f"it has a part that is not read: {left[0]}")
         code, problem = self._currency(text, sums, unit[0] if unit else "")
         number = -first.figure.number if any(each.is_negative for each in sums) else first.figure.number
         value = {"value": plain_number(number), "currency": code, "unit": unit[0].strip() if unit else None}
@@ -156,13 +182,40 @@ def _sums(text: str, decimal: str) -> list[_Sum]:
     folded = fold(text) if len(fold(text)) == len(text) else text.lower()
     sums = [_written(m, text, decimal) for m in _figures().finditer(folded)]
     for m in WORD_NUMBER.finditer(folded):
-        number = read_words(m[0])
-        inside = any(each.begin < m.end() and m.start() < each.end for each in sums)
-        if number is not None and not inside and _is_sum_in_words(folded, m, number):
+        figure, begin = read_words_in(folded, m)
+        inside = any(each.begin < m.end() and begin < each.end for each in sums)
+        if figure is not None and not inside and _is_sum_in_words(folded, m, figure.number):
             behind = _behind().match(folded, m.end())
             name = behind["name"] if behind else ""
-            sums.append(_Sum(Figure(number), meanings(name), name, m.start(), behind.end() if behind else m.end()))
-    return sorted(sums, key=lambda each: each.begin)
+            if behind and behind["hundredths"] and figure.number is not None:
+                figure = Figure(figure.number + _hundredths(behind["hundredths"]))
+            sums.append(_Sum(figure, meanings(name), name, begin, behind.end() if behind else m.end()))
+    return _signed(_completed(sorted(sums, key=lambda each: each.begin), folded), folded)
+
+
+def _completed(sums: list[_Sum], folded: str) -> list[_Sum]:
+    """Add to each sum the hundredths that are written behind it."""
+    whole: list[_Sum] = []
+    for each in sums:
+        if whole and each.begin < whole[-1].end:
+            continue  # these cents belong to the sum before
+        more = _HUNDREDTHS.match(folded, each.end) if each.meant and each.figure.number is not None else None
+        if more and each.figure.number is not None:
+            number = each.figure.number + _hundredths("50" if more["half"] else more["written"] or more["cents"])
+            each = replace(each, figure=Figure(number), end=more.end())  # noqa: PLW2901 - the same sum
+        whole.append(each)
+    return whole
+
+
+def _hundredths(text: str) -> Decimal:
+    number = Decimal(0) if text == "no" else Decimal(text) if text.isdigit() else read_words(text)
+    return (number or Decimal(0)) / 100
+
+
+def _signed(sums: list[_Sum], folded: str) -> list[_Sum]:
+    """Take the word for a minus before a sum for one."""
+    words = [re.search(r"\b(?:minus|negative)\s+$", folded[: each.begin]) for each in sums]
+    return [replace(each, is_negative=True) if word else each for each, word in zip(sums, words, strict=True)]
 
 
 def _written(match: re.Match[str], text: str, decimal: str) -> _Sum:
@@ -171,15 +224,18 @@ def _written(match: re.Match[str], text: str, decimal: str) -> _Sum:
     minus = re.search(r"-(\s*)$", text[: match.start()]) or re.search(r"-(\s*)$", match["minus"] or "")
     apart = minus is not None and bool(minus[1])
     problem = f"the dash before {match['figure']} may be a minus" if apart else None
+    if match["tail"] == "-":
+        problem = f"the dash behind {match['figure']} may be a minus"
     place = match.start(), match.end()
     return _Sum(
         figure, *_meaning(match, text), *place, is_negative=minus is not None and not apart, sign_problem=problem
     )
 
 
-def _is_sum_in_words(folded: str, match: re.Match[str], number: Decimal) -> bool:
+def _is_sum_in_words(folded: str, match: re.Match[str], number: Decimal | None) -> bool:
     """Say whether words for a number are a sum: a currency follows them, or figures in parentheses, or it is large."""
-    return bool(_behind().match(folded, match.end())) or number >= 1000 or folded.strip() == match[0]
+    is_large = number is None or number >= 1000
+    return bool(_behind().match(folded, match.end())) or is_large or folded.strip() == match[0]
 
 
 def _meaning(match: re.Match[str], text: str) -> tuple[tuple[str, ...], str]:
@@ -199,7 +255,7 @@ def _figures() -> re.Pattern[str]:
     names = "|".join(re.escape(name) + (r"(?![a-z])" if name[-1].isalpha() else "") for name in signs())
     code = "|".join(sorted(fold(c) for c in codes()))
     return re.compile(
-        rf"(?:(?<![a-z])(?:(?P<codebefore>{code})\s?\$?|(?P<before>{names}))\s*(?:of\s+)?)?(?<![\w.,/-])(?P<minus>-\s?)?"
+        rf"(?:(?<![a-z])(?:(?P<codebefore>{code})\s?\$?|(?P<before>{names}))\s*(?:of\s+)?|(?<![\w.,/-]))(?P<minus>-\s?)?"
         rf"(?<![a-z]-)(?P<figure>{FIGURES})(?!\d)(?P<tail>[.,]?(?:-{{1,2}}|–|—)(?!\w))?"
         rf"(?:\s*(?P<scale>{SCALES})(?![a-z])\.?)?(?!\s*%)(?![-/]\d)"
         rf"(?:\s*(?:\([a-z ,-]+\)\s*)?(?:(?P<codeafter>{code})(?![a-z])|(?P<after>{names})))?"
@@ -209,7 +265,7 @@ def _figures() -> re.Pattern[str]:
 @functools.cache
 def _behind() -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in signs() if name[-1].isalpha())
-    return re.compile(rf"\s+(?:and\s+(?:\d\d|no)/100\s+)?(?:of\s+)?(?P<name>{names})(?![a-z])")
+    return re.compile(rf"\s+(?:and\s+(?P<hundredths>\d\d?|no)/100\s+)?(?:of\s+)?(?P<name>{names})(?![a-z])")
 
 
 _DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN")

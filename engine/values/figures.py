@@ -30,6 +30,17 @@ WORD_NUMBER = re.compile(
     )
 )
 
+_PARTS = {
+    **{"half": Decimal("0.5"), "one half": Decimal("0.5"), "a half": Decimal("0.5"), "quarter": Decimal("0.25")},
+    **{"a quarter": Decimal("0.25"), "one quarter": Decimal("0.25"), "three quarters": Decimal("0.75")},
+}
+_PART_BEFORE = re.compile(
+    r"(?:\b(?P<whole>[a-z-]+|\d+)\s+and\s+(?P<more>a half|one[ -]half|a quarter|one[ -]quarter|three[ -]quarters)"
+    r"|\b(?P<part>(?:a |one[ -])?half|(?:a |one[ -])?quarter|three[ -]quarters)(?:\s+of)?\s+an?)\s+$"
+)
+_VAGUE_BEFORE = re.compile(r"\b(?:several|few|some|many|couple|couple of|dozens?|dozens of|tens of|hundreds of)\s+$")
+_SIGNED_FRACTION = re.compile(rf"(?<![\d.,])(\d*)\s?([½¼¾])|(?<![\d.,/])(\d+) ([13])/([24])(?=\s*(?:{SCALES})\b)")
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -97,6 +108,35 @@ def read_words(text: str) -> Decimal | None:
         else:
             return None
     return Decimal(total + current) if tokens else None
+
+
+def read_words_in(text: str, match: re.Match[str]) -> tuple[Figure | None, int]:
+    """Read a WORD_NUMBER of a folded text with what stands before a 'million' alone; return it and where it begins."""
+    number, begin = read_words(match[0]), match.start()
+    if number is None or not re.match(r"hundred|thousand|million|billion|trillion", match[0]):
+        return (None if number is None else Figure(number)), begin
+    if vague := _VAGUE_BEFORE.search(text, 0, begin):
+        return Figure(None, f"{text[vague.start() : match.end()]} is no number in particular"), vague.start()
+    part = _PART_BEFORE.search(text, 0, begin)
+    if part is None:
+        return Figure(number), begin
+    share = _PARTS[(part["more"] or part["part"]).replace("-", " ")]
+    whole = part["whole"]
+    count = Decimal(0) if whole is None else Decimal(whole) if whole.isdigit() else read_words(whole)
+    if count is None:
+        return Figure(None, f"{text[part.start() : match.end()]} is no number in any usual form"), part.start()
+    return Figure(number * (count + share)), part.start()
+
+
+def with_decimals(text: str) -> str:
+    """Write '2½' and '2 1/2 million' as 2.5."""
+
+    def decimals(match: re.Match[str]) -> str:
+        if match[2]:
+            return f"{match[1] or 0}{ {'½': '.5', '¼': '.25', '¾': '.75'}[match[2]] }"
+        return f"{match[3]}{str(Decimal(match[4]) / Decimal(match[5])).removeprefix('0')}"
+
+    return _SIGNED_FRACTION.sub(decimals, text)
 
 
 def plain_number(number: Decimal) -> int | float:

@@ -31,6 +31,24 @@ from engine.values.registry import value_type
         ("EUR 5,000 within thirty (30) days", 5000, "EUR", None),
         ("GBP 500 under Section 4.2 on 12 March 2024", 500, "GBP", None),
         ("AUD$5,000", 5000, "AUD", None),
+        ("USD1,000", 1000, "USD", None),
+        ("GBP20.00", 20, "GBP", None),
+        ("half a million euros", 500_000, "EUR", None),
+        ("one and a half million euros", 1_500_000, "EUR", None),
+        ("three-quarters of a million euros", 750_000, "EUR", None),
+        ("a quarter of a million euros", 250_000, "EUR", None),
+        ("a million euros", 1_000_000, "EUR", None),
+        ("€1½ million", 1_500_000, "EUR", None),
+        ("EUR 2 1/2 million", 2_500_000, "EUR", None),
+        ("twenty-five US dollars and fifty cents", 25.5, "USD", None),
+        ("25 euros 50 cents per day", 25.5, "EUR", "per day"),
+        ("one hundred twenty and 50/100 euros", 120.5, "EUR", None),
+        ("One hundred twenty and 50/100 euros (€120.50)", 120.5, "EUR", None),
+        ("EUR 120 and no/100", 120, "EUR", None),
+        ("€0.50 (fifty cents)", 0.5, "EUR", None),
+        ("€25 for half a day", 25, "EUR", "a day"),
+        ("minus €50", -50, "EUR", None),
+        ("negative fifty euros", -50, "EUR", None),
     ],
 )
 def test_a_sum_is_read_with_its_currency_and_unit(text: str, value: float, currency: str, unit: str | None) -> None:
@@ -47,6 +65,8 @@ def test_a_sign_of_several_currencies_needs_a_declared_one() -> None:
     assert other["currency"] is None
     assert "INR" in other["problem"]
     assert value_type("amount", currency="USD").cell("EUR 5")["currency"] == "EUR"
+    assert [value_type("amount", currency="INR").cell(text)["value"] for text in ("Rs.500", "Rs 500")] == [500, 500]
+    assert value_type("amount", currency="SEK").cell("kr500")["value"] == 500
 
 
 def test_a_declared_currency_is_that_of_a_bare_number_and_of_nothing_else() -> None:
@@ -66,6 +86,11 @@ def test_a_declared_currency_is_that_of_a_bare_number_and_of_nothing_else() -> N
         ("two hundred dollars ($300)", "it names 2 amounts"),
         ("EUR 1.200", "may be 1200 or 1 and a fraction"),
         ("- 500 EUR", "may be a minus"),
+        ("€5,000-", "may be a minus"),
+        ("€10-20", "it is a range"),
+        ("10-20 euros", "it is a range"),
+        ("several million euros", "several million is no number in particular"),
+        ("a million and a half euros", "a part that is not read: and a half"),
     ],
 )
 def test_what_cannot_be_told_is_null_with_its_reason(text: str, problem: str) -> None:
