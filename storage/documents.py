@@ -100,14 +100,18 @@ class Documents(Topic):
         lines: Iterable[LineRecord],
         warnings: Sequence[str] = (),
     ) -> None:
-        """Save a parsed document and its lines; one that is there already is replaced as a whole.
+        """Save a parsed document and its lines; one that is there already is replaced, and keeps its file name.
+
+        A copy of the file may have another name, and results were delivered, and sealed, under the first.
 
         Lines must be numbered 1..n in order; raises BadRecord otherwise. `warnings` say what of the file was not read.
         """
         records = _checked(document_id, lines)
-        fields = [filename, kind, size_bytes, page_count, len(records), pack(dict(body)), now()]
         with self._connection.transaction(relaxed=True):
-            row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])
+            row = self._connection.first("SELECT key, filename FROM documents WHERE id = ?", [document_id])
+            name = filename if row is None else text_of(row[1])
+            kept = {"filename": name} if "filename" in body else {}
+            fields = [name, kind, size_bytes, page_count, len(records), pack({**body, **kept}), now()]
             if row is None:
                 key = self._insert(document_id, fields)
             else:

@@ -187,6 +187,29 @@ def test_another_reading_after_the_run_is_told_for_the_run_cites_lines_that_it_d
     )
 
 
+def test_a_document_that_is_read_again_as_a_copy_of_another_name_is_the_same(case: Case, letter: str) -> None:
+    run, before = deliver(case, letter), case.documents.get(letter)
+    case.documents.save(
+        letter,
+        filename="0_copy.pdf",
+        kind="pdf",
+        size_bytes=before.entry.size_bytes,
+        page_count=before.entry.page_count,
+        body=before.body,
+        lines=case.documents.lines(letter),
+    )
+    assert case.documents.get(letter).entry.filename == "letter.pdf"
+    assert case.seals.changes(run) == ()
+
+
+def test_the_name_in_a_body_that_is_read_again_is_that_of_the_document(case: Case) -> None:
+    for name in ("b.txt", "a.txt"):
+        case.documents.save(
+            "e" * 64, filename=name, kind="txt", size_bytes=1, page_count=1, body={"filename": name}, lines=[]
+        )
+    assert case.documents.get("e" * 64).body == {"filename": "b.txt"}
+
+
 def test_a_forged_line_is_named(case: Case, letter: str) -> None:
     run = deliver(case, letter)
     change(case, "UPDATE lines SET text = replace(text, 'struck', 'greeted') WHERE text LIKE '%struck%'")
