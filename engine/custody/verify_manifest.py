@@ -110,7 +110,8 @@ def check_record(say: Say, body: Entry, log: list[Entry]) -> None:
     logged = {e.get("sha256") for e in log if e["event"] in ("ingest", "unreadable", "data")}
     strange = [source["path"] for source in body["sources"] if source["sha256"] not in logged]
     text = f"the log has {len(body['sources']) - len(strange)} of {len(body['sources'])} source files"
-    say.append(("record", DIFFERS if strange else OK, text + (f", not {strange[0]}" if strange else "")))
+    state = NOTE if log[0].get("documents_before") else DIFFERS  # those may have been read before it began
+    say.append(("record", state if strange else OK, text + (f", not {strange[0]}" if strange else "")))
 
 
 def check_earlier(say: Say, earlier: Path, log: list[Entry]) -> None:

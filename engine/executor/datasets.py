@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source
 from engine.rows import DocumentId, Row
 from storage.case import Case
-from storage.documents import DocumentEntry, Documents
+from storage.documents import DocumentEntry, DocumentPath, Documents
 from storage.ledger import DocumentRecord, FateRecord
 from storage.listing import DocumentFilter
 
@@ -171,8 +172,33 @@ class DatasetReader:
             )
         fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
         fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
+        if source is self.case and not source.read_only:
+            self._seal(chosen)
         documents = [(self._own(source, DocumentId(id), path), path) for id, path in chosen.items()]
         return _documents(dataset, documents, fates, self.removed_documents())
+
+    def _seal(self, ids: Iterable[str]) -> None:
+        """Record documents that the case held before its custody log began, and the files that hold them."""
+        is_sealed = self.case.seals.is_document_sealed
+        waiting = [id for id in ids if not is_sealed(id)]
+        found: dict[str, DocumentPath] = {}
+        for id in waiting:  # grows by the files that hold these
+            if id in found:
+                continue
+            paths = self.case.documents.paths(id)
+            found[id] = paths[0] if paths else DocumentPath(self.case.documents.get(id).entry.filename, None)
+            if (parent := found[id].parent_id) is not None and not is_sealed(parent):
+                waiting.append(parent)
+        if not found:
+            return
+        root = _common_folder([Path(place.path) for place in found.values() if place.parent_id is None])
+        with self.case.transaction(relaxed=True):
+            self.case.custody.begin()
+            for id, place in found.items():
+                path = Path(place.path)
+                folder = root if root is not None and path.is_relative_to(root) else path.parent
+                inside = None if place.parent_id is None else DocumentId(place.parent_id)
+                record_source(self.case, path.relative_to(folder).as_posix(), folder, DocumentId(id), inside)
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
         document = load_document(source, id)
@@ -231,6 +257,14 @@ def _documents(
         else:
             reading.turned_down.append((row, FateRecord(row.id, "rejected", f"{NO_TEXT}: {path}")))
     return reading
+
+
+def _common_folder(files: Sequence[Path]) -> Path | None:
+    """Return the folder below which all files lie; None where there is none."""
+    try:
+        return Path(os.path.commonpath([file.parent for file in files]))
+    except ValueError:  # none at all, or on several drives
+        return None
 
 
 def _path_of(documents: Documents, entry: DocumentEntry) -> str:

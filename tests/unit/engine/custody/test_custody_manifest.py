@@ -206,6 +206,38 @@ def test_a_later_log_goes_on_from_an_earlier_one_and_one_written_anew_does_not(
     assert verify(anew, "--earlier", exported)[0] == 1
 
 
+def forget_log(case: Path) -> None:
+    """Make of a case what a version of Redwell left that kept no log."""
+    with Case(case) as opened:
+        for trigger in ("custody_updates", "custody_deletes"):
+            opened._connection.execute(f"DROP TRIGGER {trigger}")
+        for table in ("custody", "row_seals", "document_seals"):
+            opened._connection.execute(f"DELETE FROM {table}")
+
+
+def test_documents_that_were_read_before_the_log_began_are_in_it_once_they_are_used(
+    exported: Path, redwell, verify: Verify, tmp_path: Path
+) -> None:
+    forget_log(Path("a.redwell"))
+    for number in (1, 2):
+        arguments = ("--quiet", "--case", "a.redwell", "--input", "records=case:", "--out", f"own{number}.csv")
+        result = redwell("run", tmp_path / "officers.yaml", *arguments)
+        assert result.exit_code == 0, result.output
+    code, text = verify(tmp_path / "own2.csv.manifest.json", tmp_path / "records")
+    assert code == 0, text
+    assert "the log has 3 of 3 source files" in text
+    with Case("a.redwell", read_only=True) as case:
+        assert len([e for e in case.custody.entries() if e.event == "ingest"]) == 3
+
+
+def test_an_export_of_a_run_from_before_the_log_is_told_as_such(exported: Path, redwell, verify: Verify) -> None:
+    forget_log(Path("a.redwell"))
+    assert redwell("export", "a.redwell", "--out", "later.csv").exit_code == 0
+    code, text = verify(exported.with_name("later.csv.manifest.json"))
+    assert code == 0, text
+    assert "record     -             the log has 0 of 3 source files" in text
+
+
 def test_files_in_archives_are_checked_with_the_archive(
     pipeline: Path, redwell, verify: Verify, tmp_path: Path
 ) -> None:
