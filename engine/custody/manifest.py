@@ -138,24 +138,27 @@ def _reviews(run_id: str, entries: Sequence[CustodyEntry]) -> list[dict[str, Any
 def sources_of(ledger: LedgerBook, run_id: str, entries: Sequence[CustodyEntry]) -> Iterator[dict[str, Any]]:
     """Yield every source file of a run: path below its folder, SHA-256, what became of it, and the file that holds it.
 
-    Archives, which have no rows of their own, come after the files in them.
+    Archives and mails that hold such files and have no rows of their own come after these.
     """
     logged: dict[Any, list[Mapping[str, Any]]] = {}
     for entry in entries:
         if entry.event in ("ingest", "unreadable"):
             logged.setdefault(entry.body.get("sha256"), []).append(entry.body)
     files = [_source(record, logged.get(record.document_id, ())) for record in ledger.run_documents(run_id)]
-    archives = {
+    here = {(file["folder"], file["path"]) for file in files}
+    above = {(file["folder"], parent.as_posix()) for file in files for parent in PurePath(file["path"]).parents}
+    missing = above - here
+    unpacked = {
         (body["folder"], body["path"]): {"path": body["path"], "folder": body["folder"], "sha256": body["sha256"]}
         for bodies in logged.values()
         for body in bodies
-        if body.get("is_archive") and any(_is_in(file, body) for file in files)
+        if (body["folder"], body["path"]) in missing
     }
-    every = [*files, *({**archive, "fate": "unpacked"} for archive in archives.values())]
+    every = [*files, *({**holder, "fate": "unpacked"} for holder in unpacked.values())]
     holders = {(file["folder"], file["path"]) for file in every}
     for file in every:
-        above = (parent.as_posix() for parent in PurePath(file["path"]).parents)
-        holder = next((path for path in above if (file["folder"], path) in holders), "")
+        parents = (parent.as_posix() for parent in PurePath(file["path"]).parents)
+        holder = next((path for path in parents if (file["folder"], path) in holders), "")
         yield {**file, **({"inside": holder} if holder else {})}
     for entry in entries:
         if entry.event == "data" and entry.body.get("run") == run_id:
@@ -168,7 +171,3 @@ def _source(record: DocumentRecord, logged: Sequence[Mapping[str, Any]]) -> dict
     paths = [(body["path"], body["folder"]) for body in logged if whole.endswith(f"/{body['path']}")]
     path, folder = max(paths, key=lambda pair: len(pair[0]), default=(Path(record.path).name, ""))
     return {"path": path, "folder": folder, "sha256": record.document_id, "fate": record.fate}
-
-
-def _is_in(file: Mapping[str, Any], archive: Mapping[str, Any]) -> bool:
-    return file["folder"] == archive["folder"] and str(file["path"]).startswith(f"{archive['path']}/")

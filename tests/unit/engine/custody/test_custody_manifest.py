@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,29 @@ def test_files_in_archives_are_checked_with_the_archive(
     code, text = verify(manifest, tmp_path / "records")
     assert code == 0, text
     assert "5 of 5 are as read; 1 more" in text
+
+
+def test_an_attachment_that_was_chosen_is_checked_with_the_mail_that_holds_it(
+    pipeline: Path, redwell, verify: Verify, tmp_path: Path
+) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["Subject"] = "a@x.org", "Report"
+    mail.set_content("see the list\n")
+    mail.add_attachment("Sgt. Varrick again.\n", filename="list.txt")
+    Path("records/mail.eml").write_bytes(mail.as_bytes())
+    assert redwell("ingest", "records", "--case", "a.redwell").exit_code == 0
+    with Case("a.redwell") as case:
+        case.labels.star([entry.id for entry in case.documents.entries() if entry.filename == "list.txt"])
+    arguments = ("--quiet", "--case", "a.redwell", "--input", "records=case:starred=1", "--out", "out.csv")
+    assert redwell("run", pipeline, *arguments).exit_code == 0
+    manifest = tmp_path / "out.csv.manifest.json"
+    sources = {s["path"]: s for s in json.loads(manifest.read_text())["sources"]}
+    assert sources.keys() == {"mail.eml/list.txt", "mail.eml"}
+    assert sources["mail.eml/list.txt"]["inside"] == "mail.eml"
+    assert sources["mail.eml"]["sha256"] == sha256(Path("records/mail.eml"))
+    code, text = verify(manifest, tmp_path / "records")
+    assert code == 0, text
+    assert "1 of 1 are as read; 1 more" in text
 
 
 def test_a_case_that_is_being_written_is_exported_and_the_manifest_says_what_is_missing(
