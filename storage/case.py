@@ -61,7 +61,7 @@ class Case:
         _check_path(self._path, must_exist=read_only or not create)
         self._lock = None if read_only else WriterLock(self._path, beside=beside)
         try:
-            if not read_only and not beside:
+            if self._lock is not None and self._lock.was_free:
                 remove_leftovers(self._path)
             self._connection = self._connect(Connection)
             self._compose(self._connection)

@@ -76,6 +76,8 @@ class WriterLock:
         self._is_main = not beside
         with _guard:
             holding = _mine(self._case)
+            self.was_free = holding is None
+            """Nobody in this process had the lock before, so whoever takes it tidies up."""
             if holding is None:
                 holding = _held[self._case] = _Holding(os.getpid(), self._acquire(case), is_shared=not alone)
             elif alone or not holding.is_shared or (self._is_main and holding.has_main):

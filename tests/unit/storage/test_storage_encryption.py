@@ -246,6 +246,9 @@ def test_an_unfinished_copy_goes_away_with_the_next_writer(plain: Path) -> None:
     assert part_file(plain).exists()
     Case(plain).close()
     assert not part_file(plain).exists()
+    part_file(plain).write_text(KNOWN)
+    Case(plain, beside=True).close()
+    assert not part_file(plain).exists()
 
 
 def test_a_damaged_page_is_told_from_a_wrong_passphrase(plain: Path) -> None:
