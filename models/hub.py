@@ -27,7 +27,7 @@ from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, read_header
 from models.install import InstalledModel
-from models.own_models import pin_path, refuse_taken_name
+from models.own_models import checked_name, pin_path, refuse_taken_name
 from models.placing import require_space
 from models.verification import (
     CHUNK_BYTES,
@@ -120,7 +120,7 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
     root = models_folder()
     make_private_folder(root)
     entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == pin.sha256), None)
-    target = root / (entry.place if entry else wanted.name)
+    target = root / (entry.place if entry else _own_name(wanted.name))
     with FileLock(root / f".hub-{pin.sha256[:16]}.lock"):
         if not (target.exists() and verified_hash(target, root, progress=progress) == pin.sha256):
             if target.exists():
@@ -137,6 +137,16 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
             pin_path(target).write_text(json.dumps(asdict(pin), indent=1) + "\n", encoding="utf-8")
     title = entry.title if entry else read_header(target).name or target.stem
     return InstalledModel(target, pin.sha256, title, entry)
+
+
+def _own_name(name: str) -> str:
+    """Check the name of a file that is none of the catalogue's, which others of that name must not replace."""
+    try:
+        checked_name(name)
+    except ModelError as error:
+        advice = "Download the file yourself and give it another name: `redwell models add FILE --name NAME`."
+        raise ModelError(str(error), advice=advice) from error
+    return name
 
 
 def look_up(wanted: HubFile, tell: Tell) -> Pin:

@@ -15,6 +15,7 @@ import pytest
 
 from models import hub
 from models.cache_place import models_folder
+from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile
 from models.hub import HubFile, get
@@ -249,6 +250,12 @@ def test_another_model_of_that_name_is_not_replaced(server):
     with pytest.raises(ModelError, match=r"already kept as tiny-q4\.gguf"):
         fetch()
     assert (models_folder() / "tiny-q4.gguf").read_bytes() == WEIGHTS + b"other"
+
+
+def test_another_model_does_not_come_in_under_a_name_of_the_catalogue(server):
+    with pytest.raises(ModelError, match="cannot be the name of a model of your own"):
+        get(f"hf:someone/requant/{catalog()[0].place}", tell=lambda host: None)
+    assert not (models_folder() / catalog()[0].place).exists()
 
 
 def test_a_full_disk_is_told_before_and_during(server, monkeypatch):
