@@ -14,8 +14,9 @@ MARKS = (ORIGINAL, "problem")
 
 
 def flat(table: ResultTable) -> ResultTable:
-    """Put the parts of typed values into columns of their own, where a column holds nothing else.
+    """Put the parts of typed values into columns of their own, where a column holds nothing else but text.
 
+    A text that a person typed in place of no value stands in the column of the original texts.
     Its citations go with the part they are about, mostly `original`; a column named like a part already keeps the
     value whole. Formats that hold objects (JSON) need none of this.
     """
@@ -34,9 +35,10 @@ def flat(table: ResultTable) -> ResultTable:
 def _parts(table: ResultTable, column: str) -> tuple[str, ...]:
     """Name the columns of a column of typed values, in order of first sight; none for any other column."""
     values = [value for row in table.rows if (value := row.values.get(column)) is not None]
-    if not values or not all(isinstance(v, Mapping) and all(mark in v for mark in MARKS) for v in values):
+    objects = [value for value in values if not isinstance(value, str)]
+    if not objects or not all(isinstance(v, Mapping) and all(mark in v for mark in MARKS) for v in objects):
         return ()
-    keys = dict.fromkeys(key for value in values for key in value if key not in MARKS)
+    keys = dict.fromkeys(key for value in objects for key in value if key not in MARKS)
     names = tuple(f"{column}.{key}" for key in (*keys, *MARKS))
     return () if set(names) & set(table.columns) else names
 
@@ -46,7 +48,7 @@ def _flat_row(row: ResultRow, parts: Mapping[str, tuple[str, ...]]) -> ResultRow
     citations: dict[str, tuple[Citation, ...]] = {}
     for column, value in row.values.items():
         if column in parts:
-            inside = value if isinstance(value, Mapping) else {}
+            inside = {ORIGINAL: value} if isinstance(value, str) else value or {}
             values |= {name: inside.get(name.removeprefix(f"{column}.")) for name in parts[column]}
         else:
             values[column] = value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
 from engine.custody.recording import redo_review, save_review, undo_review
 from engine.errors import UsageError
 from engine.results.gold import write_gold
 from engine.results.table import result_view
 from engine.results.values import shown, typed
+from engine.values.cells import is_typed
 from engine.worker.contract import reviews as contract
 from engine.worker.contract.reviews import ReviewProgress
 from engine.worker.queries.desk import Desk
@@ -20,6 +21,8 @@ from storage.reviewed import ReviewBook, edited_rows
 from storage.reviews import WHOLE_ROW, EditKind, ReviewEdit, ReviewStep
 
 MOST_NOTE_CHARACTERS = 4000
+_AT_ONCE: Final = 200
+"""Rows that are read at once when a value is looked for."""
 
 
 @query(contract.PROGRESS)
@@ -71,7 +74,8 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
         if not column:
             raise UsageError("a correction is of one cell", advice="Name the column.")
         original = stored.values.get(column)
-        value = original if text.strip() == shown(original) else typed(text, original)
+        like = _like(opened, run, column) if original is None else original
+        value = original if text.strip() == shown(original) else typed(text, like)
         identity = stored.identity(opened.result_rows.columns(run))
         book = ReviewBook(opened.reviews.edits_of([identity]))
         held = book.review(identity, stored.values, edited_rows(opened.result_rows, run, book))
@@ -80,6 +84,16 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
         kind: EditKind = "clear" if value == original else "correct"
         _save(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
     return shown(value)
+
+
+def _like(case: Case, run: str, column: str) -> Any:
+    """Return a typed value of a column that has such values, None for any other column."""
+    for offset in range(0, case.result_rows.count(run), _AT_ONCE):
+        for row in case.result_rows.read(run, offset=offset, limit=_AT_ONCE):
+            value = row.values.get(column)
+            if value is not None:
+                return value if is_typed(value) else None
+    return None
 
 
 @query(contract.NOTE, lane="edit")

@@ -35,10 +35,19 @@ def test_each_part_is_a_column_and_the_citation_goes_with_the_text() -> None:
 
 
 def test_other_objects_and_mixed_columns_stay_whole() -> None:
-    mixed = ResultTable(("fee",), (ResultRow("r1", {"fee": FEE}), ResultRow("r2", {"fee": "five"})))
+    mixed = ResultTable(("fee",), (ResultRow("r1", {"fee": FEE}), ResultRow("r2", {"fee": 5})))
     assert flat(mixed) is mixed
     taken = ResultTable(("fee", "fee.value"), (ResultRow("r1", {"fee": FEE, "fee.value": 1}),))
     assert flat(taken) is taken
+
+
+def test_a_text_among_typed_values_is_an_original() -> None:
+    made = flat(ResultTable(("fee",), (ResultRow("r1", {"fee": FEE}), ResultRow("r2", {"fee": "five"}))))
+    assert made.columns == tuple(PARTS)
+    assert made.rows[0].values == {f"fee.{key}": value for key, value in FEE.items()}
+    assert made.rows[1].values == {**dict.fromkeys(PARTS), "fee.original": "five"}
+    texts = ResultTable(("fee",), (ResultRow("r1", {"fee": "five"}), ResultRow("r2", {"fee": None})))
+    assert flat(texts) is texts
 
 
 def test_csv_and_xlsx_have_the_columns_and_json_the_object(tmp_path: Path) -> None:

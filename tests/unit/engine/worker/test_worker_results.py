@@ -14,10 +14,16 @@ import pymupdf
 import pytest
 from invented_results import PEOPLE, make_results
 
+from engine.errors import UsageError
+from engine.results.values import shown
+from engine.values.registry import value_type
+from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import GROUPS, find_query
+from engine.worker.queries.reviews import correct
 from engine.worker.session import Session
 from models.errors import ModelError
 from storage.case import Case
+from storage.rows import RowRecord
 from storage.runs import Runs
 
 
@@ -376,3 +382,22 @@ def test_the_groups_are_known(group: str) -> None:
         "network": "show",
     }
     assert find_query(f"{group}.{names[group]}").name.startswith(group)
+
+
+def test_a_text_typed_over_no_value_is_read_as_the_others_of_its_column(tmp_path: Path) -> None:
+    path, fee = tmp_path / "fees.redwell", value_type("amount").cell("USD 1,200.50")
+    with Case(path) as case:
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m", model_digest="")
+        rows = [RowRecord("r0", {"who": None, "fee": None}), RowRecord("r1", {"who": "B", "fee": fee})]
+        case.rows.save(run, "find", rows)
+        case.runs.save_results(run, ["who", "fee"], ["r0", "r1"])
+    desk = Desk(tmp_path, lambda event: None, lambda: None)
+    given = {"case": str(path), "run": run, "row": "r0"}
+    assert correct(desk, column="who", text="USD 500", **given) == "USD 500"
+    assert correct(desk, column="fee", text="USD 500", **given) == shown(value_type("amount").cell("USD 500"))
+    with pytest.raises(UsageError, match="cannot be read"):
+        correct(desk, column="fee", text="as agreed", **given)
+    with Case(path, read_only=True) as case:
+        values = [stored.edit.value for stored in case.reviews.edits()]
+    desk.close()
+    assert values == ["USD 500", value_type("amount").cell("USD 500")]
