@@ -91,13 +91,16 @@ def forms_in(rows: Rows, run_id: str, row_id: str, forms: Forms) -> set[str]:
     return {forms.original[id] for id in ids if id in forms.original}
 
 
-_kept: OrderedDict[tuple[str, str, str, str], Forms] = OrderedDict()
+_kept: OrderedDict[tuple[str, ...], Forms] = OrderedDict()
 _guard = Lock()
 
 
 def forms_of(case: Case, run_id: str, operator: str, column: str) -> Forms:
     """Read what an operator was given in a column and what it made of it; kept for the next question."""
-    key = str(case.path), run_id, operator, column
+    run = case.runs.get(run_id)
+    # At the same path there may be another case by now, whose runs have the same ids.
+    which = str(case.path), str(case.path.stat().st_ino), run.started_at, run.finished_at or ""
+    key = (*which, run_id, operator, column)
     with _guard:
         if key not in _kept:
             _kept[key] = _read_forms(case.rows, run_id, operator, column)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import invented_results
 import pytest
+from invented_results import PEOPLE, make_results
 
 from engine.errors import UsageError
 from engine.language.writer import to_yaml
@@ -39,6 +41,21 @@ def test_a_name_tells_its_forms_and_decisions_with_places(case: Case, run: str) 
     assert "D. Harmon" in place.quote
     with pytest.raises(UsageError, match="no operator resolved the column 'date'"):
         name_history(case, run, "date", "2019")
+
+
+def test_names_are_of_the_case_that_is_at_the_path_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case was deleted, and another one made in its place."""
+    path, run = make_results(tmp_path / "first")
+    with Case(path, read_only=True) as first:
+        assert name_history(first, run, "officer", "Daniel Harmon").forms
+    people = tuple((form, name.replace("Daniel Harmon", "Dan Novak")) for form, name in PEOPLE)
+    monkeypatch.setattr(invented_results, "PEOPLE", people)
+    other, same = make_results(tmp_path / "second")
+    assert same == run
+    other.replace(path)
+    with Case(path, read_only=True) as second:
+        forms = name_history(second, run, "officer", "Dan Novak").forms
+    assert {form.text for form in forms} == {"D. Harmon", "Daniel Harmon"}
 
 
 def test_merging_is_kept_in_the_pipeline_and_shown_at_once(case: Case, run: str) -> None:
