@@ -14,6 +14,8 @@ from pathlib import Path
 from engine.disk import questions_folder
 from engine.errors import UsageError
 from engine.worker.contract.queue import QueueEntry, QueueKind
+from storage.errors import StorageError
+from storage.export.atomic import replacing
 
 FILE = "queue.json"
 MOST_ENTRIES = 500
@@ -28,7 +30,10 @@ def load_queue(case: Path) -> list[QueueEntry]:
     """Read the queue of a case, empty where there is none; raises UsageError for a damaged file."""
     file = queue_file(case)
     try:
-        return [QueueEntry(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))["queue"]]
+        text = file.read_text(encoding="utf-8")
+        if not text.strip():
+            raise ValueError("it is empty")
+        return [QueueEntry(**entry) for entry in json.loads(text)["queue"]]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -38,23 +43,28 @@ def load_queue(case: Path) -> list[QueueEntry]:
 
 
 def question_names(case: Path) -> dict[str, str]:
-    """Return what the questions of runs are called, by run, as far as the queue knows."""
-    return {entry.run_id: Path(entry.pipeline).stem for entry in load_queue(case) if entry.run_id}
+    """Return what the questions of runs are called, by run, as far as the queue knows and can be read.
+
+    That a queue cannot be read is told where it is shown; the runs of the case are there without it.
+    """
+    try:
+        queue = load_queue(case)
+    except UsageError:
+        return {}
+    return {entry.run_id: Path(entry.pipeline).stem for entry in queue if entry.run_id}
 
 
 def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
     """Write the queue in one step; raises UsageError where that cannot be done."""
     file = queue_file(case)
-    part = file.with_suffix(".part")
+    body = {"queue": [dataclasses.asdict(entry) for entry in queue]}
     try:
         file.parent.mkdir(exist_ok=True)
-        body = {"queue": [dataclasses.asdict(entry) for entry in queue]}
-        part.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
+        with replacing(file) as part:
+            part.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except (OSError, StorageError) as error:
         raise UsageError(
-            f"the queue cannot be kept in {file}: {error.strerror}",
-            advice="Free some disk space, or get permission to write there.",
+            f"the queue cannot be kept: {error}", advice="Free some disk space, or get permission to write there."
         ) from error
 
 

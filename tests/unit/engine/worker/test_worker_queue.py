@@ -18,6 +18,7 @@ from engine.worker.queue_file import (
     change_entry,
     load_queue,
     move_entry,
+    question_names,
     queue_file,
     save_queue,
 )
@@ -57,6 +58,19 @@ def test_the_file_is_read_back_and_a_damaged_one_is_said(tmp_path: Path) -> None
         queue_file(case).write_text(text)
         with pytest.raises(UsageError, match="cannot be read"):
             load_queue(case)
+        assert question_names(case) == {}  # the runs of the case are listed without
+    queue_file(case).write_text("")  # as a power cut may leave it
+    with pytest.raises(UsageError, match="cannot be read: it is empty"):
+        load_queue(case)
+
+
+def test_a_queue_is_on_the_disk_before_it_takes_the_place_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr("os.fsync", flushed.append)
+    save_queue(tmp_path / "a.redwell", queue_of("waiting"))
+    assert len(flushed) == 1
 
 
 @pytest.fixture
