@@ -167,6 +167,8 @@ class Workspace(QObject):
             self.is_opening = False
             self.said.emit(message, advice)
 
+        if create and not is_encrypted and not Path(path).expanduser().exists():
+            self._unlock(path, "")  # of a case that was there before: a new one would be encrypted with it
         self.is_opening = True
         self.client.ask(OPEN, opened, failed, is_edit=False, case=path, create=create)
 

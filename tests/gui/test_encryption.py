@@ -223,6 +223,21 @@ def test_a_new_case_is_plain_where_nothing_else_was_chosen(qtbot: QtBot, window:
     assert dialogs(window, NewPassphraseDialog) == []
 
 
+def test_a_new_case_is_plain_where_an_encrypted_one_was_deleted(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    space, path, other = window.workspace, tmp_path / "new.redwell", tmp_path / "other.redwell"
+    for make in (lambda: space.make_encrypted_case(str(path), FIRST), lambda: space.open_case(str(other), create=True)):
+        with qtbot.waitSignal(space.case_opened, timeout=WAIT):
+            make()
+    qtbot.waitUntil(lambda: not space.client.waiting, timeout=WAIT)
+    path.unlink()
+    with qtbot.waitSignal(space.case_opened, timeout=WAIT):
+        space.open_case(str(path), create=True)
+    assert space.summary.is_encrypted is False
+    assert not is_encrypted(path)
+
+
 def test_a_plain_case_that_was_there_is_not_taken_for_encrypted(qtbot: QtBot, window: MainWindow, case: Path) -> None:
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
         window.workspace.make_encrypted_case(str(case), FIRST)
