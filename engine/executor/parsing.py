@@ -26,6 +26,7 @@ from engine.plan.paths import expanded
 from engine.rows import DocumentId, Row, Span
 from storage.ledger import DocumentRecord, FateRecord
 
+_NO_PATH = re.compile(r"[\0\ud800-\udfff]")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -132,7 +133,7 @@ class ParsingFunctions:
     def _file(self, parsing: Parsing, row: Row, dataset: Dataset) -> Path | DocumentError:
         """Find the file a row names: a relative path starts at the pipeline's folder, else at the data file's."""
         value = row.values.get(parsing.source_field)
-        if not isinstance(value, str) or not value.strip() or "\0" in value:
+        if not isinstance(value, str) or not value.strip() or _NO_PATH.search(value):
             fields = ", ".join(row.values) or "none"
             what = "is no path" if parsing.source_field in row.values else "is not there"
             return DocumentError(

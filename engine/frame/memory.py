@@ -26,7 +26,18 @@ def _checked(number: int, row: Any) -> Mapping[str, Any]:
             f"row {number} is {type(row).__name__}, not a mapping of fields to values",
             advice="Give dictionaries: [{'text': ...}, ...].",
         )
+    _refuse_repeated(row, f"row {number}")
     return {str(key): _json_value(value, f"row {number}, field {key!r}") for key, value in row.items()}
+
+
+def _refuse_repeated(row: Mapping[Any, Any], where: str) -> None:
+    """Raise UsageError for keys that are one name in JSON, such as 1 and "1"."""
+    names: dict[str, Any] = {}
+    for key in row:
+        if (other := names.setdefault(str(key), key)) is not key:
+            raise UsageError(
+                f"{where} has the keys {other!r} and {key!r}, which are one name in JSON", advice="Rename one of them."
+            )
 
 
 def _json_value(value: Any, where: str) -> Any:
@@ -38,6 +49,7 @@ def _json_value(value: Any, where: str) -> Any:
         case date() | time():  # a missing time of pandas is not equal to itself
             return value.isoformat() if value == value else None  # noqa: PLR0124
         case Mapping():
+            _refuse_repeated(value, where)
             return {str(key): _json_value(item, where) for key, item in value.items()}
         case list() | tuple():
             return [_json_value(item, where) for item in value]

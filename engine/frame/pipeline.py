@@ -270,7 +270,8 @@ class Pipeline(OperatorMethods):
             import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
         except ImportError as error:
             raise EnvironmentMissing("to_pandas needs pandas", advice="Install it: `pip install pandas`.") from error
-        return pandas.DataFrame(self._run(choices).rows)
+        rows = self._run(choices).rows
+        return pandas.DataFrame(rows, columns=None if rows else list(self.schema()))
 
     def write_csv(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write the table, with `columns` in place of the usual ones if given."""

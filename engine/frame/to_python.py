@@ -19,6 +19,7 @@ READERS = {
     ".jsonl": "read_jsonl",
     ".ndjson": "read_jsonl",
     ".csv": "read_csv",
+    ".tsv": "read_csv",
     ".parquet": "read_parquet",
     ".xlsx": "read_xlsx",
 }

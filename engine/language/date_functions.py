@@ -23,7 +23,9 @@ def read_day(value: Any) -> datetime.date:
     if not isinstance(value, str):
         raise TypeError(f"a date is a text YYYY-MM-DD, not {type(value).__name__}")
     try:
-        return datetime.date.fromisoformat(value[:10]) if len(value) >= 10 else _refuse(value)
+        if len(text := value.strip()) > 10:
+            datetime.datetime.fromisoformat(text)  # a day with its time, and nothing else
+        return datetime.date.fromisoformat(text[:10]) if len(text) >= 10 else _refuse(value)
     except ValueError as error:
         raise Unknown(f"{value!r} is no whole day, YYYY-MM-DD") from error
 

@@ -134,6 +134,8 @@ def test_the_program_of_a_pipeline_makes_the_same_pipeline(tmp_path: Path) -> No
     (folder / "a.txt").write_text("x")
     rows = tmp_path / "1 rows.csv"
     rows.write_text("a,b\n1,2\n")
+    tabs = tmp_path / "tabs.tsv"
+    tabs.write_text("a\tb\n1\t2\n")
     one = (
         read_folder(folder)
         .map(
@@ -147,7 +149,7 @@ def test_the_program_of_a_pipeline_makes_the_same_pipeline(tmp_path: Path) -> No
     )
     both = one.equijoin(read_csv(rows), "same", comparison_prompt="{{ left.people }} {{ right.a }}?")
     more = both.union(from_list([{"people": "x"}], name="more"))
-    for pipeline in (one, both, more):
+    for pipeline in (one, both, more, read_csv(tabs).filter(condition="true")):
         assert made_by(pipeline.to_python()).plan == pipeline.plan
     assert made_by(more.to_python()).data == more.data
 
@@ -161,6 +163,7 @@ def test_a_frame_of_pandas_has_the_operators(models: Any, monkeypatch: pytest.Mo
     named = frame.semantic.map(prompt="{{ input.text }}", output=OFFICER)
     pandas.testing.assert_frame_equal(named, frame.assign(officer=["X", "Y"]))
     assert frame.semantic.filter(condition="input.n > 1")["n"].tolist() == [2]
+    assert list(frame.semantic.filter(condition="input.n > 2").columns) == ["text", "n"]
     with pytest.raises(AttributeError, match="Did you mean 'map'"):
         frame.semantic.mapp(prompt="x")
     answered_by(monkeypatch, lambda request: "y?" in prompt_of(request))

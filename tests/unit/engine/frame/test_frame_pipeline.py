@@ -266,6 +266,8 @@ def test_keys_of_the_cloud_are_accepted_with_a_warning(records) -> None:
         ([{"a": 1}, {"b": [b"x"]}], "row 1, field 'b': bytes is no JSON value"),
         ([["a"]], "row 0 is list, not a mapping"),
         ([{"a": {"b": {1, 2}}}], "row 0, field 'a': set is no JSON value"),
+        ([{1: "a", "1": "b"}], "row 0 has the keys 1 and '1', which are one name in JSON"),
+        ([{"a": [{1: "a", "1": "b"}]}], "row 0, field 'a' has the keys 1 and '1'"),
     ],
 )
 def test_rows_that_json_cannot_hold_are_refused_at_once(rows, told) -> None:

@@ -42,6 +42,7 @@ def computed(text: str) -> Any:
         ("0 if input.none is None else 1", 0),
         ("days_between(input.start, input.end)", 29),
         ("days_between('2024-03-01', '2024-02-28')", -2),
+        ("days_between('2024-03-01T10:30:00Z', ' 2024-03-02 09:00')", 1),
         ("months_between(input.start, input.end)", 1),
         ("months_between('2024-01-15', '2024-03-14')", 1),
         ("years_between('1980-05-06', '2024-05-05')", 43),
@@ -99,6 +100,7 @@ def test_a_conversion_keeps_the_amount_and_tells_its_rate() -> None:
         ("convert(input.fee, 'EUR', on='2023-12-31')", "no rate from USD to EUR up to 2023-12-31"),
         ("days_between(input.unclear, input.end)", "may be 2024-04-03 or 2024-03-04"),
         ("days_between('2024-03', input.end)", "no whole day"),
+        ("days_between('2024-03-15garbage', input.end)", "no whole day"),
     ],
 )
 def test_null_goes_on_with_its_reason(text: str, reason: str) -> None:
