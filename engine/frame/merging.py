@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from engine.errors import UsageError
 from engine.plan.node import Node
 from engine.plan.plan import Dataset, Plan, Step
+from engine.plan.retriever import Retriever
 
 Rows = tuple[Mapping[str, Any], ...]
 
@@ -40,14 +41,15 @@ def merged(left: Part, right: Part, join: Node | None = None) -> Part:
     renamed = _rename_datasets(left, right)
     datasets = {d.name: d for d in (*left.plan.datasets, *renamed.plan.datasets)}
     operators, names = _operators(left.plan, renamed.plan, join)
-    steps, of_right = _steps(left.plan, renamed.plan, names, set(datasets))
+    steps, of_right, new = _steps(left.plan, renamed.plan, names, set(datasets))
+    retrievers = _retrievers(left.plan, [_over(each, new) for each in renamed.plan.retrievers])
     inputs = (_tip(left.plan), of_right)
     last = Step(
         unique("joined", {*datasets, *(step.name for step in steps)}),
         inputs if join else tuple(dict.fromkeys(inputs)),
         (join.name,) if join else (),
     )
-    read = {*last.inputs, *(name for step in steps for name in step.inputs)}
+    read = {*last.inputs, *(name for step in steps for name in step.inputs), *(r.source for r in retrievers)}
     kept = [step for step in steps if not _is_bare(step) or step.name in read]
     plan = replace(
         left.plan,
@@ -55,6 +57,7 @@ def merged(left: Part, right: Part, join: Node | None = None) -> Part:
         datasets=tuple(datasets.values()),
         operators=operators,
         steps=(*kept, last),
+        retrievers=retrievers,
     )
     return Part(plan, left.directory, {**left.data, **renamed.data})
 
@@ -81,8 +84,26 @@ def _rename_datasets(left: Part, right: Part) -> Part:
         right.plan,
         datasets=tuple(replace(d, name=new.get(d.name, d.name)) for d in right.plan.datasets),
         steps=tuple(replace(s, inputs=tuple(new.get(i, i) for i in s.inputs)) for s in right.plan.steps),
+        retrievers=tuple(_over(each, new) for each in right.plan.retrievers),
     )
     return replace(right, plan=plan, data={new.get(name, name): rows for name, rows in right.data.items()})
+
+
+def _over(retriever: Retriever, new: Mapping[str, str]) -> Retriever:
+    """Let a retriever index what it did, under the new name."""
+    dataset, step = (new.get(name, name) for name in (retriever.dataset, retriever.step))
+    return replace(retriever, dataset=dataset, step=step)
+
+
+def _retrievers(left: Plan, right: Sequence[Retriever]) -> tuple[Retriever, ...]:
+    by_name = {each.name: each for each in left.retrievers}
+    for each in right:
+        if by_name.setdefault(each.name, each) != each:
+            raise UsageError(
+                f"both pipelines have a retriever {each.name!r}, and they differ",
+                advice="Give one of them another name.",
+            )
+    return tuple(by_name.values())
 
 
 def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, ...], dict[str, str]]:
@@ -108,8 +129,10 @@ def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, 
     return (*by_name.values(), *((join,) if join else ())), names
 
 
-def _steps(left: Plan, right: Plan, names: Mapping[str, str], datasets: Collection[str]) -> tuple[list[Step], str]:
-    """Return the steps of both plans, and what the right plan's last rows are called."""
+def _steps(
+    left: Plan, right: Plan, names: Mapping[str, str], datasets: Collection[str]
+) -> tuple[list[Step], str, dict[str, str]]:
+    """Return the steps of both plans, what the right plan's last rows are called, and the new names of its steps."""
     steps = {step.name: step for step in left.steps}
     new: dict[str, str] = {}
     for step in right.steps:
@@ -120,7 +143,7 @@ def _steps(left: Plan, right: Plan, names: Mapping[str, str], datasets: Collecti
         new[step.name] = moved.name
         steps[moved.name] = moved
     last = steps[new[right.steps[-1].name]]
-    return list(steps.values()), last.inputs[0] if _is_bare(last) else last.name
+    return list(steps.values()), last.inputs[0] if _is_bare(last) else last.name, new
 
 
 def _tip(plan: Plan) -> str:
@@ -137,7 +160,7 @@ def _settings(left: Plan, right: Plan) -> dict[str, Any]:
     """Return the settings that both plans share, or one of them has; raises UsageError where they differ."""
     settings: dict[str, Any] = {}
     for field in fields(Plan):
-        if field.name in ("datasets", "operators", "steps"):
+        if field.name in ("datasets", "operators", "steps", "retrievers"):
             continue
         ours, theirs = getattr(left, field.name), getattr(right, field.name)
         if ours != theirs and field.default not in (ours, theirs):

@@ -120,6 +120,23 @@ def test_a_retriever_is_asked_by_operators_after_it(models: Any, monkeypatch: py
     assert Pipeline.from_yaml(pipeline.to_yaml(), data=pipeline.data).plan == pipeline.plan
 
 
+def test_a_union_keeps_the_retrievers_of_both(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asking(term: str, index: str) -> Pipeline:
+        phrases = {"index_phrase": "{{ input.term }}", "query_phrase": "{{ input.text }}"}
+        known = from_list([{"term": term}], name="terms")
+        texts = from_list([{"text": "aspirin codeine"}], name="texts").with_retriever(index, of=known, fts=phrases)
+        return texts.map(f"ask_{index}", prompt="{{ retrieval_context }}", output=OFFICER, retriever=index)
+
+    answered_by(monkeypatch, lambda request: {"officer": prompt_of(request)})
+    first = asking("Aspirin", "one")
+    rows = first.union(asking("Codeine", "two")).collect()
+    assert ["Aspirin" in row["officer"] for row in rows] == [True, False]
+    assert ["Codeine" in row["officer"] for row in rows] == [False, True]
+    assert len(from_list([{"text": "x"}], name="terms").union(first).collect()) == 2
+    with pytest.raises(UsageError, match="both pipelines have a retriever 'one'"):
+        first.union(asking("Codeine", "one"))
+
+
 def made_by(program: str) -> Pipeline:
     names: dict[str, Any] = {}
     exec(program, names)  # noqa: S102 - the text that the test has just had written
