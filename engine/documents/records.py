@@ -76,7 +76,7 @@ def _as_text(value: Any) -> str:
 
 def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(_LONGEST_FIELD)
-    delimiter = _delimiter(file.read(_BLOCK))
+    delimiter = _delimiter(file.read(_BLOCK), first="\t" if name.lower().endswith(".tsv") else "")
     file.seek(0)
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     header: list[str] | None = None
@@ -87,7 +87,7 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
             if header is None:
                 header = column_names(cells)
                 continue
-            header += [f"column_{number}" for number in range(len(header) + 1, len(cells) + 1)]
+            header = with_surplus(header, len(cells))
             yield dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
     except csv.Error as error:
         raise DocumentError(
@@ -95,14 +95,14 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
         ) from error
 
 
-def _delimiter(text: str) -> str:
-    """Take the delimiter that occurs most in the first line with any, outside quotes."""
-    for line in text.splitlines()[:20]:
-        bare = "".join(line.split('"')[::2])
-        best = max(_DELIMITERS, key=bare.count)
-        if best in bare:
-            return best
-    return ","
+def _delimiter(text: str, *, first: str) -> str:
+    """Take the delimiter that makes most cells of the header: `first` if it makes two, "," where none does."""
+
+    def cells(delimiter: str) -> int:
+        records = csv.reader(text.lstrip("\r\n").splitlines(keepends=True), delimiter=delimiter)
+        return next((len(record) for record in records if "".join(record).strip()), 0)
+
+    return first if first and cells(first) > 1 else max(_DELIMITERS, key=cells)
 
 
 def column_names(cells: list[str]) -> list[str]:
@@ -116,6 +116,11 @@ def column_names(cells: list[str]) -> list[str]:
             name = f"{base}_{copy}"
         names.append(name)
     return names
+
+
+def with_surplus(names: list[str], count: int) -> list[str]:
+    """Name columns that the first row does not, up to `count` in all."""
+    return column_names([*names, *[""] * (count - len(names))]) if count > len(names) else names
 
 
 def _json_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from engine.documents.archive import check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.options import ParseOptions
-from engine.documents.records import column_names
+from engine.documents.records import column_names, with_surplus
 from engine.errors import DocumentError
 
 # What a sheet of an XLSX holds besides its values: comments, hidden rows, formulas that were never computed.
@@ -202,7 +202,7 @@ def _named_rows(sheet: Any) -> Iterator[dict[str, Any]]:
             header = column_names(texts)
             named = {name for name, text in zip(header, texts, strict=True) if text.strip()}
             continue
-        header += [f"column_{number}" for number in range(len(header) + 1, len(cells) + 1)]
+        header = with_surplus(header, len(cells))
         filled = [*cells, *[None] * (len(header) - len(cells))]
         yield {n: v for n, v in zip(header, filled, strict=True) if n in named or v is not None}
 

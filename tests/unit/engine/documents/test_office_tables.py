@@ -106,6 +106,11 @@ def test_a_workbook_as_document_has_a_page_per_sheet_and_a_line_per_row(tmp_path
     ]
 
 
+def test_a_surplus_cell_does_not_overwrite_a_column_of_its_name(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"A": [["a", "column_3"], [1, 2, 3]]})
+    assert rows_of(path) == [("A", {"a": 1, "column_3": 2, "column_3_2": 3})]
+
+
 def test_rows_as_text_by_column_and_by_row() -> None:
     rows = [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
     assert texts_of_rows(rows, by_column=True) == "a: 1\n2\n\nb: x\n"

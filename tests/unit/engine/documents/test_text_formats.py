@@ -98,6 +98,31 @@ def test_csv_rows_name_every_cell(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        (
+            "a.csv",
+            'complaint\nOfficer left; he came back\n"He said: no, never"\n',
+            [{"complaint": "Officer left; he came back"}, {"complaint": "He said: no, never"}],
+        ),
+        ("a.csv", '\n"a;\nb",c\n1,2\n', [{"a;\nb": "1", "c": "2"}]),
+        ("a.csv", '"a,b";c\n1;2\n', [{"a,b": "1", "c": "2"}]),
+        (
+            "a.tsv",
+            "Name (Last, First)\tBadge\nHarmon, D.\t4417\n",
+            [{"Name (Last, First)": "Harmon, D.", "Badge": "4417"}],
+        ),
+        ("a.tsv", "name,badge\nHarmon,4417\n", [{"name": "Harmon", "badge": "4417"}]),
+        ("a.csv", "a,column_3\n1,2,3\n", [{"a": "1", "column_3": "2", "column_3_2": "3"}]),
+    ],
+)
+def test_the_header_alone_tells_what_separates_columns(tmp_path: Path, name: str, text: str, rows: list) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert list(read_rows(path)) == rows
+
+
 def test_csv_as_document_has_one_line_per_record(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('name,note\nDoe,"two\nlines"\n', encoding="utf-8")
