@@ -97,17 +97,26 @@ def _fitting(pieces: Sequence[str], start: int, limit: int, count_tokens: Callab
 
 
 def _short_line(line: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[str]:
-    while len(line) > 1 and count_tokens(line) > limit:
-        end = _prefix(line, limit, count_tokens)
-        yield line[:end]
-        line = line[end:]
-    if line:
-        yield line
+    start = 0
+    while start < len(line):
+        window = _window(line, start, limit, count_tokens)
+        is_last = start + len(window) == len(line)
+        end = len(window) if is_last and count_tokens(window) <= limit else _prefix(window, limit, count_tokens)
+        yield window[:end]
+        start += end
+
+
+def _window(line: str, start: int, limit: int, count_tokens: Callable[[str], int]) -> str:
+    """Take characters from `start` on until they no longer fit, at twice the length each time: not all that is left."""
+    size = 4 * limit
+    while start + size < len(line) and count_tokens(line[start : start + size]) <= limit:
+        size *= 2
+    return line[start : start + size]
 
 
 def _prefix(line: str, limit: int, count_tokens: Callable[[str], int]) -> int:
     """Find where to cut a line: behind the last space of the longest prefix that fits, at least 1 character."""
-    low, high = 1, len(line) - 1
+    low, high = 1, max(1, len(line) - 1)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count_tokens(line[:middle]) <= limit else (low, middle - 1)

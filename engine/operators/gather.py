@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -208,10 +209,18 @@ def _documents(node: Gather, chunks: Sequence[Chunk]) -> Mapping[str, tuple[Chun
         groups.setdefault(canonical_json(chunk.row.values[node.doc_id_key]), []).append(chunk)
     places: dict[str, tuple[ChunkedDocument, int]] = {}
     for group in groups.values():
-        group.sort(key=lambda c: (isinstance(c.order, str), c.order))
+        group.sort(key=_place)
         document = ChunkedDocument(group)
         places |= {chunk.row.id: (document, index) for index, chunk in enumerate(group)}
     return places
+
+
+def _place(chunk: Chunk) -> tuple[bool, int | float | str]:
+    """Order numbers before texts; a whole number that is text, as CSV files have it, is a number."""
+    order = chunk.order
+    if isinstance(order, str) and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", order):
+        order = int(order)
+    return isinstance(order, str), order
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,8 +245,10 @@ async def _carried_over(
     rated, failed = await _ratings(node, sample, texts, tools)
     lost = {f.row.id for f in failed}
     others = [row for row in rows if row.id not in lost]
-    if not rated:
-        return {}, failed
+    if not rated and failed:
+        why, advice = failed[0].error, failed[0].advice
+        error = f"none of the rows of the sample could be rated, by which this one is placed; the first: {why}"
+        return {}, [*failed, *(Failed(row, error, advice) for row in others)]
     vectors = await embed_whole([texts[row.id] for row in others], tools.embed)
     at = {row.id: index for index, row in enumerate(others)}
     known = vectors[[at[id] for id in rated]]

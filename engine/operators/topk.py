@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from engine.language.templates import Template
-from engine.operators.accounting import all_or_none, process_rows, require
+from engine.operators.accounting import all_or_none, process_rows, require, value_of
 from engine.operators.asking import ModelNode
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.rank import Rank, Ranked, document_text, ranked_rows
@@ -122,7 +122,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
 
     async def read(row: Row) -> Sequence[Row]:
         query = node.query.render(input=row.values)
-        group = canonical_json([query, [row.values[key] for key in node.stratify_key]])
+        group = canonical_json([query, [value_of(row, key) for key in node.stratify_key]])
         entries[row.id] = _Entry(row, document_text(row, _present(node, row)), query, group)
         return [row]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,8 +87,13 @@ def _unique(values: Sequence[Any]) -> list[Any]:
 
 def _most_common(values: Sequence[Any]) -> Any:
     """Return the value that occurs most often, the first of equals."""
-    keys = [canonical_json(v) for v in values]
-    return max(values, key=lambda v: keys.count(canonical_json(v)), default=None)
+    counts: Counter[str] = Counter()
+    first: dict[str, Any] = {}
+    for value in values:
+        key = canonical_json(value)
+        counts[key] += 1
+        first.setdefault(key, value)
+    return first[max(counts, key=lambda key: counts[key])] if counts else None
 
 
 def _sum(values: Sequence[Any]) -> int | float:

@@ -98,7 +98,7 @@ def test_all_rows_may_fail_and_the_run_still_ends(bench, file) -> None:
     desk = bench(backend=faulty(Fault("model_crashed")))
     result = run(desk, file)
     assert (result.rows, result.failed_items, result.exit_code) == (0, 6, 1)
-    assert desk.csv(result).startswith("word,")
+    assert desk.csv(result).startswith("text,word,")
 
 
 def test_failed_rows_are_asked_again_by_the_next_run_and_only_they(bench, file) -> None:

@@ -56,6 +56,13 @@ def main_chunk(text):
     return f"--- Begin Main Chunk ---\n{text}\n--- End Main Chunk ---"
 
 
+async def test_whole_numbers_written_as_text_are_ordered_as_numbers():
+    rows = [{**chunk, "n": str(chunk["n"])} for chunk in chunks(*"abcdefghijk")]
+    made = await rendered(gather(previous={"tail": {"count": 1}}), *rows)
+    assert "[Chunk 1] a" in made[1]
+    assert "[Chunk 10] j" in made[10]
+
+
 async def test_the_lines_around_the_main_chunk_may_be_others():
     node = gather(main_chunk_start="<<", main_chunk_end=">>")
     assert await rendered(node, *chunks("one")) == ["<<\none\n>>"]

@@ -184,6 +184,18 @@ async def test_ratings_of_a_sample_are_carried_over_to_what_is_like_it():
     assert [("!" in name) for name in names_of(outcome)] == [True] * 15 + [False] * 15
 
 
+async def test_rows_beyond_a_sample_that_cannot_be_rated_fail_too():
+    def fail(request):
+        raise OutOfTokens("cut off", partial="{")
+
+    rows = rows_of(*({"text": f"loud {i}"} for i in range(30)))
+    node = ranker(initial_ordering_method="calibrated_embedding", num_calibration_docs=0)
+    outcome = await run(node, rows, ScriptedTools(fail))
+    assert len(outcome.failed) == 30
+    assert sum("none of the rows of the sample could be rated" in f.error for f in outcome.failed) == 10
+    assert all("cut off" in f.error for f in outcome.failed)
+
+
 async def test_order_is_rank():
     outcome = await run(Order(name="r", prompt="loud", rerank_call_budget=0), LOUD, ScriptedTools(by_loudness))
     assert names_of(outcome) == ["b!!!", "d!!", "a!", "c"]

@@ -223,6 +223,40 @@ def test_token_chunks_join_to_the_text_and_keep_the_limit(text, limit):
     assert all(chunks) or text == ""
 
 
+def cut_as_ever(line, limit, count):
+    """Cut a line by bisecting all that is left of it, as split once did."""
+    while len(line) > 1 and count(line) > limit:
+        low, high = 1, len(line) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if count(line[:middle]) <= limit else (low, middle - 1)
+        space = line.rfind(" ", 0, low) + 1
+        end = space if space and count(line[:space]) <= limit else low
+        yield line[:end]
+        line = line[end:]
+    yield line
+
+
+@given(st.text(st.sampled_from("ab é😀"), min_size=1, max_size=300), st.integers(1, 9), st.sampled_from([1, 3, 7]))
+def test_a_long_line_is_cut_where_it_always_was(text, limit, size):
+    def count(text):
+        return (len(text) + size - 1) // size
+
+    assert by_tokens(text, limit, count) == list(cut_as_ever(text, limit, count))
+
+
+def test_a_line_without_ends_is_cut_in_a_time_that_grows_with_it():
+    counted = 0
+
+    def count(text):
+        nonlocal counted
+        counted += len(text)
+        return len(text)
+
+    by_tokens("word " * 20_000, 100, count)
+    assert counted < 5_000_000
+
+
 @given(lines, st.integers(1, 8))
 def test_the_limit_holds_when_tokens_do_not_add_up(text, limit):
     # Like byte-pair tokens: a joined text has fewer tokens than its parts, and a character may be several tokens.

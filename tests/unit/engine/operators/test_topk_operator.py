@@ -102,6 +102,13 @@ async def test_a_row_without_the_field_fails():
     assert "there is no field 'subject'" in outcome.failed[0].error
 
 
+async def test_a_row_without_the_key_of_the_groups_fails_alone():
+    rows = rows_of({"subject": "refund", "team": "billing"}, {"subject": "refund"})
+    outcome = await run(topk(stratify_key=("team",)), rows, ScriptedTools())
+    assert len(outcome.rows) == 1
+    assert "there is no field 'team'" in outcome.failed[0].error
+
+
 async def test_no_rows_give_no_rows():
     assert not (await run(topk(), [], ScriptedTools())).rows
 
