@@ -50,21 +50,29 @@ def items_cell(name: str, items: Sequence[Item]) -> Cell:
     return Cell(value, _together([_cite(f"{name}[{n}]", value[n], item.spans) for n, item in enumerate(items)]))
 
 
-def merge(before: Answer, after: Answer) -> Answer:
+def merge(before: Answer, after: Answer, shape: Shape) -> Answer:
     """Add the items of a further round: the same value once, with all its lines.
 
+    Rows of a table and entries of a tree that say the same in other lines are others.
     The signals are those of the last round that found something: a round that found nothing says nothing of the rest.
     """
-    items: dict[str, Item] = {}
+    items: list[Item] = []
+    places: dict[str, list[int]] = {}
     for item in (*before.items, *after.items):
-        key = f"{item.level} {identity_of(item.value)}"
-        if key not in items:
-            items[key] = item
-        elif not set(item.spans) <= set(items[key].spans):
-            items[key] = _joined(items[key], item)
-    ordered = sorted(items.values(), key=lambda item: item.spans[0])
+        same = places.setdefault(f"{item.level} {identity_of(item.value)}", [])
+        at = next((n for n in same if shape not in ("table", "tree") or _overlap(items[n], item)), None)
+        if at is None:
+            same.append(len(items))
+            items.append(item)
+        elif not set(item.spans) <= set(items[at].spans):
+            items[at] = _joined(items[at], item)
+    ordered = sorted(items, key=lambda item: item.spans[0])
     signals = after.signals if after.items or not before.items else before.signals
     return Answer(tuple(ordered), (*before.dropped, *after.dropped), signals, after.headers or before.headers)
+
+
+def _overlap(one: Item, other: Item) -> bool:
+    return any(a.first <= b.last and b.first <= a.last for a in one.spans for b in other.spans)
 
 
 def _joined(first: Item, second: Item) -> Item:

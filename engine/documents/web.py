@@ -6,6 +6,7 @@ import re
 import warnings as python_warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Final
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
@@ -233,15 +234,31 @@ class _LineWriter:
             self._block = block
             self._hidden.setdefault(how, []).append(f"{node} ")
             return
-        if block is self._block and cell is not self._cell and self._line and node.strip():
-            self._line.append(" | ")
         if node.strip():
+            if block is not self._block or cell is not self._cell:
+                self._line.extend(_separators(cell, self._cell if block is self._block else None))
             self._block, self._cell = block, cell
         pieces = str(node).split("\n") if block is not None and block.name == "pre" else [str(node)]
         for piece in pieces[:-1]:
             self._line.append(piece)
             yield from self.flush()
         self._line.append(pieces[-1])
+
+
+def _separators(cell: Tag | None, before: Tag | None) -> Iterator[str]:
+    """Yield one separator for each cell that begins behind `before`, empty ones too, up to `cell`.
+
+    Empty cells at the beginning of a row count only where it has more than one cell with text: others are margins.
+    """
+    if cell is None:
+        return
+    passed = list(takewhile(lambda other: other is not before, cell.find_previous_siblings(_CELLS)))
+    if before is not None:
+        yield " | "
+    elif passed and not any(other.get_text(strip=True) for other in cell.find_next_siblings(_CELLS)):
+        return
+    for _ in passed:
+        yield " | "
 
 
 def _places(node: NavigableString) -> tuple[Tag | None, Tag | None]:

@@ -245,7 +245,7 @@ async def _carried_over(
     rated, failed = await _ratings(node, sample, texts, tools)
     lost = {f.row.id for f in failed}
     others = [row for row in rows if row.id not in lost]
-    if not rated and failed:
+    if not rated:
         why, advice = failed[0].error, failed[0].advice
         error = f"none of the rows of the sample could be rated, by which this one is placed; the first: {why}"
         return {}, [*failed, *(Failed(row, error, advice) for row in others)]

@@ -228,14 +228,14 @@ def _numeric(match: re.Match[str], order: str) -> DateMention | None:
     year = int(digits) if len(digits) == 4 else _full_year(digits)
     note = _short_note(digits if len(digits) == 2 else None, year)
     readings = {"DMY": PartialDate(year, b, a), "MDY": PartialDate(year, a, b)}
+    if order == "YMD" and len(match["a"]) == len(digits) == 2:
+        readings["YMD"] = PartialDate(_full_year(match["a"]), b, int(digits))
     possible = {name: date for name, date in readings.items() if _exists(date)}
     if not possible:
-        if len(digits) == 2 and order == "YMD":
-            year = _full_year(match["a"])
-            return _mention(match, PartialDate(year, b, int(digits)), _short_note(match["a"], year))
         return DateMention(None, match.start(), match.end(), f"there is no day {match[0]}")
     if order in possible:
-        return _mention(match, possible[order], note)
+        short = match["a"] if order == "YMD" else digits
+        return _mention(match, possible[order], _short_note(short if len(digits) == 2 else None, possible[order].year))
     if len(set(possible.values())) == 1:
         date = next(iter(possible.values()))
         other = f"{match[0]} is no day in the declared order {order}" if order and len(possible) == 1 else None

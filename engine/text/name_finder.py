@@ -24,7 +24,7 @@ from engine.text.vocabulary import NOT_NAMES, STARTERS
 
 _TOKEN = re.compile(r"[^\W\d_][\w'-]*\.?")
 _BEFORE = re.compile(r"((?:[^\W\d_][\w'-]*\.?\s+|[A-Z]\.){1,5})$")
-_SURNAME_FIRST = re.compile(r",\s{0,2}((?:[A-Z][\w'-]*\.?\s?){1,4})")
+_SURNAME_FIRST = re.compile(r",\s{0,2}((?:[A-Z][\w'-]*\.?[^\S\n]?){1,4})")
 _ENOUGH_COMMON_WORDS = 100
 _REACH = 70
 
@@ -133,8 +133,15 @@ class NameFinder:
         match = _SURNAME_FIRST.match(self._text, end, min(len(self._text), end + _REACH))
         if match is None:
             return end, ()
-        keys = tuple(k for k in _keys(match[1]) if k not in TITLES and k not in SUFFIXES)
-        return match.end(), keys[:2]
+        past, given = end, list[str]()
+        for token in _TOKEN.finditer(self._text, match.start(1), match.end(1)):
+            key = word_key(token.group())
+            if key not in TITLES and key not in SUFFIXES:
+                if len(given) == 2:
+                    break
+                given.append(key)
+            past = token.end()
+        return past, tuple(given)
 
 
 def _given_part(mine: tuple[str, ...], before: tuple[str, ...]) -> tuple[str, ...]:
@@ -166,10 +173,6 @@ def _compare(mine: tuple[str, ...], other: tuple[str, ...]) -> _Fit:
 def _badge(badge: str) -> re.Pattern[str]:
     """Match a badge as records write it: `417`, `0417`; `a417`, `A-417`."""
     return re.compile(rf"(?<![^\W_])0*{re.sub(r'(?<=[a-z])(?=[0-9])', '-?', badge)}(?![0-9])", re.IGNORECASE)
-
-
-def _keys(text: str) -> list[str]:
-    return [word_key(token) for token in _TOKEN.findall(text)]
 
 
 def about(person: object, sentences: Sequence[str]) -> list[str]:

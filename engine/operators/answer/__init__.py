@@ -104,7 +104,7 @@ class _Rounds:
             answer = await self._looked_at(shown, checked.answer)
             if not (answer.items or self.found.items):
                 answer = await self._closer(shown, number, answer)
-            self.found = merge(self.found, answer)
+            self.found = merge(self.found, answer, self.form.shape)
             self.seen |= shown.pieces
             strong = self._strong()
             is_last = number == self.node.rounds
@@ -128,7 +128,7 @@ class _Rounds:
         answer = await self._looked_at(few, checked.answer)
         detail = f"looked at {len(few.pieces)} lines again: {len(answer.items)} items; {reply.seconds:.1f} s"
         self.tools.record.note(self.row.id, "closer", f"{self.asked.name}, round {number} closer", detail)
-        return merge(before, answer)
+        return merge(before, answer, self.form.shape)
 
     async def _reread(self, number: int, before: Situation) -> Situation:
         """Ask once more about the pages of the answer, read another way; what that finds stands in place of the rest.

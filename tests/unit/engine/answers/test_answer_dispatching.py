@@ -71,10 +71,19 @@ def test_words_that_are_no_day_contradict_none():
 def test_a_further_round_adds_what_is_new():
     before = Answer(items("a", "b", line=20), signals=INCOMPLETE)
     after = Answer(items("B", "c", line=5), signals={"complete_answer_found": True})
-    both = merge(before, after)
+    both = merge(before, after, "list")
     assert [(i.value, [s.first for s in i.spans]) for i in both.items] == [("b", [5, 21]), ("c", [6]), ("a", [20])]
     assert not both.says_incomplete
-    assert merge(before, Answer(signals={"complete_answer_found": True})).says_incomplete
+    assert merge(before, Answer(signals={"complete_answer_found": True}), "list").says_incomplete
+
+
+@pytest.mark.parametrize(("shape", "kept"), [("list", [[3, 7]]), ("table", [[3], [7]]), ("tree", [[3], [7]])])
+def test_equal_rows_of_other_lines_are_other_rows(shape, kept):
+    paid = {"day": "1 May", "amount": 300}
+    once = Item(paid, (Span(3, 3),), "1 May 300", "verbatim")
+    again = Item(paid, (Span(7, 7),), "1 May 300", "verbatim")
+    both = merge(Answer((once, again)), Answer((once,)), shape)
+    assert [[s.first for s in item.spans] for item in both.items] == kept
 
 
 def test_a_table_is_built_from_its_rows():

@@ -89,6 +89,14 @@ y</pre>tail</body></html>"""
     assert visible_text(page).splitlines() == ["Head", "One bold word", "next", "a | b", "c | d", "x", "y", "tail"]
 
 
+def test_empty_cells_of_html_tables_keep_their_place() -> None:
+    page = """<table><tr><td>Name</td><td>Badge</td><td>Rank</td></tr>
+    <tr><td>Gomes</td><td></td><td>Sergeant</td></tr><tr><td> </td><td>17</td><td>Captain</td></tr></table>
+    <table><tr><td></td><td>A letter in the margins of a table.</td><td></td></tr></table>"""
+    lines = ["Name | Badge | Rank", "Gomes | | Sergeant", "| 17 | Captain", "A letter in the margins of a table."]
+    assert visible_text(page).splitlines() == lines
+
+
 def test_csv_rows_name_every_cell(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('name;name;\n"Smith; J";x;1;extra\nDoe\n', encoding="utf-8")

@@ -16,7 +16,8 @@ def fits(name: str, text: str) -> list[tuple[str, str]]:
     ("text", "form", "completeness"),
     [
         ("seen by Daniel Alvarez there", "Daniel Alvarez", "given"),
-        ("the file of ALVAREZ, DANIEL R. here", "ALVAREZ, DANIEL R. ", "given"),
+        ("the file of ALVAREZ, DANIEL R. here", "ALVAREZ, DANIEL R.", "given"),
+        ("Alvarez, Daniel\nBaker, Jane", "Alvarez, Daniel", "given"),
         ("seen by Sgt. D. Alvarez there", "Sgt. D. Alvarez", "initial"),
         ("seen by Officer Alvarez's partner", "Officer Alvarez's", "title"),
         ("then Alvarez left", "Alvarez", "bare"),

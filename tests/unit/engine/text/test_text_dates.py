@@ -35,6 +35,20 @@ def test_order_and_parts(text: str, date: PartialDate) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("03/04/05", PartialDate(2003, 4, 5)),
+        ("14/02/03", PartialDate(2014, 2, 3)),
+        ("31/12/99", PartialDate(1999, 12, 31)),
+        ("3/4/2019", None),
+    ],
+)
+def test_years_of_two_digits_stand_first_where_the_order_says_so(text: str, date: PartialDate | None) -> None:
+    [mention] = date_mentions(text, "YMD")
+    assert mention.date == date
+
+
+@pytest.mark.parametrize(
     "text", ["13/13/2019", "1200", "Officer May", "99", "may 5", "2019-00417", "ten days", "5.03", "2019-02-30"]
 )
 def test_what_is_no_date(text: str) -> None:
