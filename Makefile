@@ -32,7 +32,7 @@ demo: setup
 # The way through the window asks the smaller model.
 test: lint
 	@$(BIN)/redwell models install qwen2.5-coder-0.5b
-	$(BIN)/python -m pytest -m "not model" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not model" -n 2 --dist worksteal
 	$(BIN)/python -m pytest -m model
 
 lint: setup

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEventLoop, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QDeadlineTimer, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -95,7 +95,9 @@ class MainWindow(QMainWindow):
         self._asking: PassphraseDialog | None = None
         self._leaving: QMessageBox | None = None
         self._losing: QMessageBox | None = None
-        self._is_waiting = False
+        self._keeping = QDeadlineTimer()
+        self._looking = QTimer(self, interval=_LOOK_MILLISECONDS)
+        self._looking.timeout.connect(self._look_what_is_kept)
         self.setCentralWidget(self._make_centre())
         self._make_status()
         self._make_actions()
@@ -231,18 +233,20 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the state and end the worker; what a job has finished is in the case. While there is one, ask first.
 
-        Ask too where the last changes are not kept after some time.
+        Where the last changes are not kept yet, close when they are; ask where that takes long.
         """
-        if self._is_waiting:
+        if self._looking.isActive():
             event.ignore()
             return
         if self.workspace.job.is_going and self._leaving is None:
             event.ignore()
             self._ask_to_leave()
             return
-        if self._losing is None and not self._wait_until_kept():
+        if self._losing is None and not self._begin_to_keep():
             event.ignore()
-            self._ask_to_lose()
+            self.setEnabled(False)
+            self._keeping.setRemainingTime(_KEEPING_MILLISECONDS)
+            self._looking.start()
             return
         self.closing.emit()
         self.hide()
@@ -274,23 +278,22 @@ class MainWindow(QMainWindow):
     def _stay(self) -> None:
         self._leaving = self._losing = None
 
-    def _wait_until_kept(self) -> bool:
-        """Wait some time until what was typed and judged last is kept; say whether it is."""
+    def _begin_to_keep(self) -> bool:
+        """Begin to keep what was typed last; say whether nothing is on its way any more."""
         for place in self.places:
             place.keep()
-        if not self._is_changing:
-            return True
-        loop = QEventLoop()
-        looking = QTimer(interval=_LOOK_MILLISECONDS)
-        looking.timeout.connect(lambda: None if self._is_changing else loop.quit())
-        looking.start()
-        QTimer.singleShot(_KEEPING_MILLISECONDS, loop, loop.quit)
-        self._is_waiting = True
-        try:
-            loop.exec(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
-        finally:
-            self._is_waiting = False
         return not self._is_changing
+
+    def _look_what_is_kept(self) -> None:
+        """Close when nothing is on its way any more; ask when that was waited for long enough."""
+        if self._is_changing and not self._keeping.hasExpired():
+            return
+        self._looking.stop()
+        self.setEnabled(True)
+        if self._is_changing:
+            self._ask_to_lose()
+        else:
+            self.close()
 
     @property
     def _is_changing(self) -> bool:

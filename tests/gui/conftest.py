@@ -14,7 +14,7 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import pytest
-from gui_waiting import WAIT, breathe
+from gui_waiting import WAIT, breathe, shut
 from PySide6.QtCore import QSettings, QThreadPool
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
@@ -100,22 +100,17 @@ def client(qtbot: QtBot) -> Iterator[WorkerClient]:
 
 
 @pytest.fixture
-def show_window(qtbot: QtBot, settings: QSettings) -> Iterator[Callable[[WorkerClient | None], MainWindow]]:
+def show_window(qtbot: QtBot, settings: QSettings) -> Callable[[WorkerClient | None], MainWindow]:
     """Shows windows with a client of their own or the usual one, and closes them."""
-    made: list[MainWindow] = []
 
     def show(client: WorkerClient | None = None) -> MainWindow:
         window = make_window(settings, client)
-        qtbot.addWidget(window)
+        qtbot.addWidget(window, before_close_func=shut)
         window.resize(1280, 720)
         window.show()
-        made.append(window)
         return window
 
-    yield show
-    for window in made:
-        if not window.close():  # the first close only asks while something is going on
-            window.close()
+    return show
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from typing import TypeVar
 sys.path.insert(0, str(Path(__file__).parents[1] / "fixtures"))
 
 from gui_dropping import drop
+from gui_waiting import shut
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
@@ -171,7 +172,7 @@ def drive(app: QApplication, folder: Path, model: str) -> None:
     export(driver, folder / "officers.csv")
     told = {"run": results.run, "case": window.workspace.case, "platform": app.platformName()}
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
-    window.close()
+    shut(window)
 
 
 def main(folder: Path, model: str) -> int:

@@ -20,6 +20,7 @@ os.environ["REDWELL_REVIEWER"] = "Ann Lee"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
 
 from answering_redwell import make_leases
+from gui_waiting import shut
 from invented_results import make_results
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
@@ -168,7 +169,7 @@ def main(out: Path, parts: Sequence[str]) -> None:
         if set(parts) - {"answers"}:
             window = open_window(settings)
             take_with_records(window, app, Path(folder), out, parts)
-            window.close()
+            shut(window)
         if "answers" in parts:
             take_answers(app, settings, Path(folder) / "leases", out)
 
@@ -268,7 +269,7 @@ def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path
         settle(app)
         wait_until(app, lambda: not window.workspace.client.waiting)
         take(window, app, name, out)
-    window.close()
+    shut(window)
 
 
 def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path) -> None:

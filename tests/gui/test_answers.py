@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from answering_redwell import make_leases
-from gui_waiting import WAIT
+from gui_waiting import WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -29,11 +29,11 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> Iterator[MainWindow]:
+def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> MainWindow:
     """The window with two leases read, and four questions about them answered."""
     pipeline = make_leases(tmp_path)
     made = make_window(settings, WorkerClient(command=(sys.executable, str(ANSWERING), "worker")))
-    qtbot.addWidget(made)
+    qtbot.addWidget(made, before_close_func=shut)
     made.resize(1280, 720)
     made.show()
     with qtbot.waitSignal(made.workspace.case_opened, timeout=WAIT):
@@ -47,8 +47,7 @@ def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> It
     qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
     with qtbot.waitSignal(made.workspace.run_finished, timeout=WAIT):
         place.start()
-    yield made
-    made.close()
+    return made
 
 
 def place_of(window: MainWindow, kind: type) -> Callable[..., object]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from gui_dropping import drop
-from gui_waiting import WAIT
+from gui_waiting import WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -281,7 +281,7 @@ def test_the_command_line_opens_it_with_the_variable(
     if sys.platform == "linux":
         assert FIRST not in command_line(made[0].workspace.client.process_id)
     qtbot.waitUntil(lambda: not made[0].workspace.client.waiting, timeout=WAIT)
-    made[0].close()
+    shut(made[0])
     made[0].deleteLater()
 
 

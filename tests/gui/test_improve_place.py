@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cut_off import cut_off_when_laid_out
-from gui_waiting import WAIT, breathe
+from gui_waiting import WAIT, breathe, shut
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
@@ -195,7 +195,7 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
 
     last = place.improvement.last
     # another window shows the last build
-    window.close()
+    shut(window)
     place = opened(qtbot, start_window(), short_case)
     qtbot.waitUntil(lambda: place.improvement.last is not None, timeout=WAIT)
     assert len(place.improvement.tree.lines.lines) == len(last.plans if last else ())

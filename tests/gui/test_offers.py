@@ -188,7 +188,7 @@ def test_closing_during_a_run_asks(
     assert ask is not None
     leave = next(button for button in ask.findChildren(QPushButton) if button.text() == "Close")
     leave.click()
-    assert not window.isVisible()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=WAIT)
     assert not window.workspace.client.process_id
 
 

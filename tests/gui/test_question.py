@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gui_waiting import WAIT
+from gui_waiting import WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
@@ -41,14 +40,13 @@ SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.
 
 
 @pytest.fixture
-def window(qtbot: QtBot, settings: QSettings) -> Iterator[MainWindow]:
+def window(qtbot: QtBot, settings: QSettings) -> MainWindow:
     """A window whose worker has a scripted model."""
     made = make_window(settings, WorkerClient(command=(sys.executable, "-P", str(SCRIPTED), "worker")))
-    qtbot.addWidget(made)
+    qtbot.addWidget(made, before_close_func=shut)
     made.resize(1280, 720)
     made.show()
-    yield made
-    made.close()
+    return made
 
 
 @pytest.fixture
@@ -227,7 +225,7 @@ def test_what_was_typed_last_is_kept_when_it_is_left(
     path = case.parent / "sample questions" / "Start empty.yaml"
     QTest.keyClicks(prompt.text, "Word ")
     if how == "close":
-        assert opened.close()
+        shut(opened)
     elif how == "new":
         place.new_question()
     else:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gui_waiting import WAIT
+from gui_waiting import WAIT, shut
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -183,8 +183,7 @@ def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
     qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
     first.close()
     assert first.isVisible(), "closing during a run asks first"
-    first.close()
-    assert not first.isVisible()
+    shut(first)
     second = start_window(0.0)
     place = open_run(qtbot, second, case)
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)

@@ -266,7 +266,8 @@ def test_the_window_waits_until_changes_are_kept(qtbot: QtBot, opened: MainWindo
         ids = [entry.id for entry in read.documents.entries()]
     for number in range(60):
         opened.workspace.edit("documents.tag", documents=ids, tag=f"tag {number}")
-    assert opened.close()
+    assert not opened.close()
+    qtbot.waitUntil(lambda: not opened.isVisible(), timeout=WAIT)
     with Case(case, read_only=True) as read:
         assert len(read.labels.tags()) == 60
 
@@ -280,6 +281,7 @@ def test_the_window_asks_before_it_leaves_changes_that_take_long(
     os.kill(opened.workspace.client.process_id, signal.SIGSTOP)
     opened.workspace.edit("documents.tag", documents=[], tag="tag")
     assert not opened.close()
+    qtbot.waitUntil(lambda: bool(opened.findChildren(QMessageBox)), timeout=WAIT)
     box = opened.findChildren(QMessageBox)[-1]
     assert "still being kept" in box.text()
     assert opened.isVisible()

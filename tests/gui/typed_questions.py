@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "fixtures"))
 
 from gui_dropping import drop
+from gui_waiting import shut
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
@@ -97,7 +98,7 @@ def drive(app: QApplication, folder: Path, out: Path, questions: list[str]) -> N
         previews.append(preview(driver, question, 0 if number else 2, line, out / f"preview-{number}.png"))
         told = json.dumps([asdict(done) for done in previews], ensure_ascii=False, indent=1)
         (out / "told.json").write_text(told, encoding="utf-8")
-    window.close()
+    shut(window)
 
 
 def main(folder: Path, out: Path, questions: list[str]) -> int:
