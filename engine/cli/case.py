@@ -92,9 +92,10 @@ def remove(
     """
     with Case(case, create=False) as opened:
         chosen = _documents_named(opened, documents, removed=False)
-        if (shown := _shown_in_results(opened, chosen)) and not yes:
+        if shown := _shown_in_results(opened, chosen):
             messages().print(shown, soft_wrap=True)
-            if has_terminal() and not typer.confirm(f"Remove {counted(len(chosen), 'document')}?", err=True):
+            question = f"Remove {counted(len(chosen), 'document')}?"
+            if not yes and has_terminal() and not typer.confirm(question, err=True):
                 output().print("Nothing was removed.")
                 raise typer.Exit
         removed = remove_documents(opened, chosen)

@@ -200,3 +200,4 @@ def test_a_removal_is_asked_about_in_a_terminal(redwell: Any, case: str, monkeyp
     assert redwell("case", "put-back", case, "alpha.txt").exit_code == 0
     result = redwell("case", "remove", case, "alpha.txt", "--yes")
     assert result.stdout.strip() == f"1 document removed from {case}"
+    assert "will go on doing so" in result.stderr
