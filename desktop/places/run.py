@@ -53,6 +53,7 @@ class RunPlace(Place):
         self.view = RunView(workspace)
         self.sleep = SleepInhibitor(self)
         self.notifier = Notifier(self)
+        self._case = workspace.case
         self._build()
         self._connect()
         self._show()
@@ -190,8 +191,18 @@ class RunPlace(Place):
         self.panel.selected.connect(self._show)
         self.overnight.toggled.connect(self._stay_awake)
         self.sleep.changed.connect(self._tell_sleep)
+        self.workspace.case_opened.connect(self._case_opened)
         self.workspace.run_wanted.connect(lambda pipeline: self.workspace.place_wanted.emit(self.name))
         self.workspace.answer_wanted.connect(lambda pipeline, documents: self.workspace.place_wanted.emit(self.name))
+
+    def _case_opened(self, path: str) -> None:
+        """Show nothing of another case's runs, but for one that goes on."""
+        if path != self._case and not self.workspace.job.is_going:
+            self.view.begin()
+            self._none.setText(_NOT_YET)
+            self._stack.setCurrentWidget(self._none)
+            self._note.hide()
+        self._case = path
 
     def _began(self, id: int) -> None:
         self.panel.select(id)

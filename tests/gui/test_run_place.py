@@ -294,6 +294,21 @@ def test_a_run_that_goes_on_in_another_case_leaves_the_queue_of_this_one_alone(
     qtbot.waitUntil(lambda: states(place) == ["finished"], timeout=WAIT)
 
 
+def test_rows_of_a_run_are_not_shown_beside_another_case(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, read_case: Path
+) -> None:
+    other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
+    qtbot.waitUntil(lambda: place.view.isVisible() and place.view.rows.rowCount() == 5, timeout=WAIT)
+    open_run(qtbot, window, other)
+    assert not place.view.isVisible()
+    assert (place.view.rows.rowCount(), place.view.operators.rows, place.view.meters.text()) == (0, [], "")
+
+
 def test_a_question_that_is_renamed_stays_in_the_queue(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
 ) -> None:
