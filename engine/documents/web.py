@@ -204,6 +204,7 @@ class _LineWriter:
         self._hidden: dict[Hidden, list[str]] = {}
         self._block: Tag | None = None
         self._cell: Tag | None = None
+        self._has_columns: dict[int, bool] = {}  # by id of a table
 
     def take(self, node: PageElement) -> Iterator[LineDraft]:
         """Take the next node of the page; yield the lines it ends."""
@@ -236,7 +237,7 @@ class _LineWriter:
             return
         if node.strip():
             if block is not self._block or cell is not self._cell:
-                self._line.extend(_separators(cell, self._cell if block is self._block else None))
+                self._line.extend(self._separators(cell, self._cell if block is self._block else None))
             self._block, self._cell = block, cell
         pieces = str(node).split("\n") if block is not None and block.name == "pre" else [str(node)]
         for piece in pieces[:-1]:
@@ -244,21 +245,31 @@ class _LineWriter:
             yield from self.flush()
         self._line.append(pieces[-1])
 
+    def _separators(self, cell: Tag | None, before: Tag | None) -> Iterator[str]:
+        """Yield one separator for each seen cell that begins behind `before`, empty ones too, up to `cell`.
 
-def _separators(cell: Tag | None, before: Tag | None) -> Iterator[str]:
-    """Yield one separator for each cell that begins behind `before`, empty ones too, up to `cell`.
+        Empty cells at the beginning of a row count only where a row of the table has more than one cell with text:
+        others are margins.
+        """
+        if cell is None:
+            return
+        others = takewhile(lambda other: other is not before, cell.find_previous_siblings(_CELLS))
+        passed = sum(self._looks.of(other) is None for other in others)
+        if before is not None:
+            passed += 1
+        elif passed and not self._is_of_columns(cell):
+            return
+        yield " | " * passed
 
-    Empty cells at the beginning of a row count only where it has more than one cell with text: others are margins.
-    """
-    if cell is None:
-        return
-    passed = list(takewhile(lambda other: other is not before, cell.find_previous_siblings(_CELLS)))
-    if before is not None:
-        yield " | "
-    elif passed and not any(other.get_text(strip=True) for other in cell.find_next_siblings(_CELLS)):
-        return
-    for _ in passed:
-        yield " | "
+    def _is_of_columns(self, cell: Tag) -> bool:
+        table = cell.find_parent("table")
+        if table is None:
+            return True
+        if id(table) not in self._has_columns:
+            rows = (row.find_all(_CELLS, recursive=False) for row in table.find_all("tr"))
+            counts = (sum(bool(each.get_text(strip=True)) for each in cells) for cells in rows)
+            self._has_columns[id(table)] = any(count > 1 for count in counts)
+        return self._has_columns[id(table)]
 
 
 def _places(node: NavigableString) -> tuple[Tag | None, Tag | None]:

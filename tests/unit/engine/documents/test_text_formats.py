@@ -91,10 +91,11 @@ y</pre>tail</body></html>"""
 
 def test_empty_cells_of_html_tables_keep_their_place() -> None:
     page = """<table><tr><td>Name</td><td>Badge</td><td>Rank</td></tr>
-    <tr><td>Gomes</td><td></td><td>Sergeant</td></tr><tr><td> </td><td>17</td><td>Captain</td></tr></table>
+    <tr><td>Gomes</td><td></td><td>Sergeant</td></tr><tr><td> </td><td>17</td><td>Captain</td></tr>
+    <tr><td></td><td></td><td>Unknown</td></tr></table>
     <table><tr><td></td><td>A letter in the margins of a table.</td><td></td></tr></table>"""
-    lines = ["Name | Badge | Rank", "Gomes | | Sergeant", "| 17 | Captain", "A letter in the margins of a table."]
-    assert visible_text(page).splitlines() == lines
+    lines = ["Name | Badge | Rank", "Gomes | | Sergeant", "| 17 | Captain", "| | Unknown"]
+    assert visible_text(page).splitlines() == [*lines, "A letter in the margins of a table."]
 
 
 def test_csv_rows_name_every_cell(tmp_path: Path) -> None:
