@@ -253,8 +253,8 @@ class _LineWriter:
         """
         if cell is None:
             return
-        others = takewhile(lambda other: other is not before, cell.find_previous_siblings(_CELLS))
-        passed = sum(self._looks.of(other) is None for other in others)
+        others = (other for other in cell.previous_siblings if isinstance(other, Tag) and other.name in _CELLS)
+        passed = sum(self._looks.of(other) is None for other in takewhile(lambda other: other is not before, others))
         if before is not None:
             passed += 1
         elif passed and not self._is_of_columns(cell):
