@@ -29,11 +29,12 @@ demo: setup
 	@$(BIN)/redwell run examples/police/officers.yaml --input examples/police/records --case demo.redwell --out officers.csv
 
 # Tests that ask a real model come last and alone: two models on two cores are slower than one after the other.
-# The way through the window asks the smaller model.
+# The way through the window asks the smaller model. A test that hangs tells where, ends its process and fails.
+HANGING := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 test: lint
 	@$(BIN)/redwell models install qwen2.5-coder-0.5b
-	$(BIN)/python -m pytest -m "not model" -n 2 --dist worksteal
-	$(BIN)/python -m pytest -m model
+	$(BIN)/python -m pytest -m "not model" -n 2 --dist worksteal $(HANGING)
+	$(BIN)/python -m pytest -m model $(HANGING)
 
 lint: setup
 	$(BIN)/ruff check .
