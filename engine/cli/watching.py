@@ -22,6 +22,7 @@ from engine.executor.events import (
     ModelLoading,
     ModelReady,
     ModelRestarted,
+    ModelWorking,
     OperatorFinished,
     OperatorStarted,
     RunFinished,
@@ -69,10 +70,17 @@ class JsonWatch(Watch):
     """Writes each event to stdout as one line."""
 
     def take(self, event: Event) -> None:
-        """Take in one event and write it."""
+        """Take in one event and write it; raises BrokenPipeError, which ends the run, where nobody reads any more.
+
+        How far a model is comes from a callback, where an error ends nothing: the next event of another kind does.
+        """
         self.state.take(event)
-        sys.stdout.write(event.to_json() + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(event.to_json() + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            if not isinstance(event, ModelWorking):
+                raise
 
 
 class LiveWatch(Watch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,14 +13,16 @@ from pathlib import Path
 import pytest
 from scripted_cases import RECORDS
 
+from engine.cli.watching import JsonWatch
+from engine.executor.events import ModelLoading, ModelWorking
 from storage.case import Case
 
 SCRIPTED = Path(__file__).resolve().parents[3] / "fixtures" / "scripted_redwell.py"
 
 
-def start(pipeline: Path, calls: Path, seconds: str) -> subprocess.Popen[str]:
+def start(pipeline: Path, calls: Path, seconds: str, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(SCRIPTED), "run", pipeline.name, "--out", "o.csv"],
+        [sys.executable, str(SCRIPTED), "run", pipeline.name, "--out", "o.csv", *more],
         cwd=pipeline.parent,
         env={**os.environ, "REDWELL_TEST_CALLS": str(calls), "REDWELL_TEST_SECONDS": seconds},
         stdout=subprocess.PIPE,
@@ -35,6 +38,31 @@ def wait_for_calls(calls: Path, wanted: int, process: subprocess.Popen[str]) -> 
             return
         time.sleep(0.02)
     raise AssertionError(f"no {wanted} calls came; the process ended with {process.poll()}")
+
+
+def test_a_reader_of_events_that_goes_away_ends_the_run(pipeline: Path, tmp_path: Path) -> None:
+    calls = tmp_path / "calls.txt"
+    with start(pipeline, calls, "1", "--json-events") as process:
+        wait_for_calls(calls, 1, process)
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    with Case(tmp_path / "officers.redwell", read_only=True) as case:
+        assert [run.status for run in case.runs.all()] != ["finished"]
+
+
+def test_how_far_a_model_is_is_told_to_nobody_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Gone())
+    watch = JsonWatch()
+    watch.take(ModelWorking("m", 1, 1))
+    with pytest.raises(BrokenPipeError):
+        watch.take(ModelLoading("m"))
 
 
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(pipeline: Path, tmp_path: Path) -> None:
