@@ -103,7 +103,7 @@ class Request:
             "seed": self.seed,
             **({"probabilities": True} if self.probabilities else {}),
         }
-        return hashlib.sha256(canonical_json(body).encode()).hexdigest()
+        return hashlib.sha256(canonical_json(body).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

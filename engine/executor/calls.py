@@ -159,4 +159,5 @@ async def run_fused(calls: Sequence[Calls], rows: Sequence[Row]) -> Sequence[Out
     outcomes = await fused(nodes, rows, calls[0].tools(len(rows)))
     for call, outcome in zip(calls, outcomes, strict=True):
         call.tell(outcome)
+        stop_on_failure(call.account.node, outcome)
     return outcomes

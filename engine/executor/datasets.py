@@ -201,14 +201,14 @@ class DatasetReader:
                 record_source(self.case, path.relative_to(folder).as_posix(), folder, DocumentId(id), inside)
 
     def _own(self, source: Case, id: DocumentId, path: str) -> Document:
-        document = load_document(source, id)
+        """Return a document of another case as the run's own case holds it, where evidence and pages come from, too."""
         if not self.case.documents.has(id):
             with self.case.transaction(relaxed=True):
                 self.case.custody.begin()
-                save_document(self.case, document)
+                save_document(self.case, load_document(source, id))
                 self.case.documents.add_path(id, path)
                 record_source(self.case, Path(path).name, source.path, id, None)
-        return document
+        return load_document(self.case, id)
 
 
 def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:

@@ -120,14 +120,14 @@ class Http:
 
     async def _send(self, method: str, path: str, body: Any, seconds: float | None) -> Answer:
         async with asyncio.timeout(seconds):
-            while True:
+            for target in (targets := self._targets):  # "localhost" has two addresses, and most servers listen on one
                 try:
-                    return await self._exchange(method, path, body)
+                    answer = await self._exchange(target, method, path, body)
+                    self._targets = (target, *(other for other in targets if other != target))
+                    return answer
                 except httpx2.ConnectError as error:
-                    # "localhost" has two addresses, and most servers listen on one.
-                    if len(self._targets) == 1:
+                    if target == targets[-1]:
                         raise self._gone("refuses the connection") from error
-                    self._targets = self._targets[1:]
                 except httpx2.TimeoutException as error:
                     raise self._gone(f"takes no connection within {CONNECT_SECONDS:g} seconds") from error
                 except httpx2.HTTPError as error:
@@ -135,8 +135,8 @@ class Http:
                         f"broke the connection off ({printable(str(error), 80) or 'no reason'})"
                     ) from error
 
-    async def _exchange(self, method: str, path: str, body: Any) -> Answer:
-        host = f"[{self._targets[0]}]" if ":" in self._targets[0] else self._targets[0]
+    async def _exchange(self, target: str, method: str, path: str, body: Any) -> Answer:
+        host = f"[{target}]" if ":" in target else target
         url = f"{self._address.scheme}://{host}:{self._address.port}{path}"
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         request = self._client.build_request(

@@ -12,7 +12,7 @@ from scripted_run import Bench, pipeline, write_jsonl
 
 import engine.code.process
 from engine.code.pool import CodePool
-from engine.errors import PipelineError
+from engine.errors import PipelineError, RunStopped
 from engine.executor.events import Event, RowFailed
 from engine.plan.rewrites import rewritten
 
@@ -99,6 +99,20 @@ def test_rows_rejections_and_failures_are_told_as_without_fusing(tmp_path) -> No
     assert sum("ZeroDivisionError" in text and "operator 'first'" in text and "(line 3" in text for text in told) == 1
     assert CALLS.count(ALL) == len(ROWS)
     assert_same(written, fused)
+
+
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_fail_run_ends_the_run_fused_or_not(tmp_path, rewrite) -> None:
+    operations = (
+        op("keep", "filter", "return True"),
+        op("first", "map", "return {'n': int(doc['text'])}", on_error="fail_run"),
+    )
+    loaded = pipeline(write_jsonl(tmp_path / "in.jsonl", ROWS), "\n".join(operations))
+    desk = Bench(tmp_path)
+    desk.options = dataclasses.replace(desk.options, rewrite=rewrite)
+    desk.choose(trust_code=True)
+    with pytest.raises(RunStopped, match="on_error: fail_run"):
+        desk.run_again(loaded)
 
 
 def test_without_failures_there_is_one_call_per_row(tmp_path) -> None:

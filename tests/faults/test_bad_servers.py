@@ -162,6 +162,21 @@ async def test_a_server_that_dies_fails_the_request_with_advice_and_the_next_at_
     await backend.close()
 
 
+async def test_a_server_that_was_restarted_is_found_under_its_name_again() -> None:
+    server = ModelServer(plain_server(lambda body: HANG_UP))
+    backend = await asyncio.to_thread(ServerBackend, f"http://localhost:{server.port}/v1")
+    with pytest.raises(ModelCrashed, match="broke the connection off"):
+        await backend.ask(request())
+    server.close()
+    for _ in range(2):
+        with pytest.raises(ModelCrashed, match="refuses the connection"):
+            await backend.ask(request())
+    again = ModelServer(plain_server(good), port=server.port)
+    assert (await backend.ask(request())).value == {"a": "b"}
+    again.close()
+    await backend.close()
+
+
 async def test_nobody_there_is_told_at_once() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

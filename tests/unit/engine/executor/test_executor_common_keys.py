@@ -86,6 +86,14 @@ async def test_a_second_run_asks_nothing_again(bench, tmp_path):
     assert desk.values(again) == values
 
 
+async def test_half_a_character_ends_no_run(bench, tmp_path):
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"text": "half \\ud83d"}\n{"text": "whole"}\n')
+    desk = bench(answer)
+    result = await desk.run(pipeline(file, ask("")))
+    assert (result.rows, result.failed_items) == (2, 0)
+
+
 async def test_notes_are_kept_with_the_decisions(bench, tmp_path):
     file = write_jsonl(tmp_path / "in.jsonl", [{"text": "word " * 900}, {"text": "short"}])
     desk = bench(backend=ScriptedBackend(answer, context_tokens=600))

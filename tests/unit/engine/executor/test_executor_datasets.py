@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pymupdf
@@ -12,11 +13,12 @@ from scripted_run import PLAIN, write_jsonl, write_texts
 
 from engine.custody.recording import remove_documents
 from engine.errors import UsageError
+from engine.executor.case_documents import load_document, save_document
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings
 from engine.executor.sources import WAS_REMOVED
 from engine.loader import parse_pipeline
-from engine.rows import Span
+from engine.rows import DocumentId, Span
 
 KEEP = '  - {name: keep, type: filter, condition: "true"}\n'
 STEPS = "pipeline: {steps: [{name: s, input: records, operations: [keep]}]}\n"
@@ -111,6 +113,19 @@ def test_documents_of_another_case_come_with_their_lines(bench, tmp_path) -> Non
     (entry,) = desk.case.documents.entries()
     assert [line.text for line in desk.case.documents.lines(entry.id)] == ["alpha", "second"]
     assert desk.case.ledger.sums(result.run_id).documents.parsed == 1
+
+
+def test_a_document_that_both_cases_hold_is_read_where_its_evidence_is(bench, tmp_path) -> None:
+    write_texts(tmp_path / "in", {"a.txt": "alpha"})
+    first, desk = bench(folder="first"), bench()
+    for each in (first, desk):
+        each.run_again(over("{type: folder, path: in}", tmp_path))
+    (entry,) = first.case.documents.entries()
+    read = load_document(first.case, DocumentId(entry.id))
+    save_document(first.case, replace(read, lines=(replace(read.lines[0], text="read another way"),)))
+    first.case.close()
+    result = desk.run_again(over(f"{{type: case, path: {first.case.path}}}", tmp_path))
+    assert [row["text"] for row in desk.values(result)] == ["alpha"]
 
 
 def test_the_documents_of_the_own_case_failures_included(bench, tmp_path) -> None:
