@@ -96,8 +96,14 @@ def _check_order(folder: Path | None, case: Path | None, save: Path | None, outs
     """Refuse before a model is loaded what could not be run after it. Raises UsageError or ExportError."""
     if folder is None and case is None and not save:
         raise UsageError("there are no documents to ask", advice="Name a folder, or a case that has read one: --case.")
+    if folder is None and case is None and outs:
+        raise UsageError("nothing is run, so nothing comes into --out", advice="Name a folder, or a case: --case.")
+    if save is not None and save.exists():
+        raise UsageError(f"{save} is there already", advice="Name a new file.")
     if folder is not None and not folder.exists():
         raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
+    if folder is not None and save is not None and save.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{save} would be read as a record of {folder}", advice="Name a file in another folder.")
     if folder is not None and folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
         raise UsageError(f"there are no files in {folder}", advice="Give a folder that holds documents.")
     check_outs(outs, case=case or _case_of(folder))

@@ -11,7 +11,7 @@ import typer
 
 from engine.cli.console import one_line, output, shell_word, styled
 from engine.cli.options import CaseArgument
-from engine.cli.passphrases import new_passphrase
+from engine.cli.passphrases import CasePassphraseFileOption, new_passphrase
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.keys import SigningKey, is_hidden, new_key, read_key
 from engine.custody.timestamps import attach_token, request_of
@@ -49,7 +49,7 @@ def _custody() -> None:
 
 
 @app.command()
-def log(case: CaseArgument) -> None:
+def log(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
     """Write the custody log of a case, every link checked: one JSON line for each entry."""
     with Case(case, read_only=True) as opened:
         entries = opened.custody.entries()

@@ -23,6 +23,7 @@ NOT_DIVISIBLE: Mapping[str, str] = {
     "limit": "counts rows as they are",
     "probabilities": "is about one answer",
     "correct_lean": "is about one answer",
+    "cite": "names the lines of one answer",
     "save_retriever_output": "keeps what one question was shown",
 }
 """Keys that mean something else where one question becomes several, and why."""

@@ -32,6 +32,7 @@ from engine.optimizer.stored_outcomes import Cost, Made, made_from_json, made_to
 from engine.plan.frozen import digest_of
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
+from engine.plan.retriever import Retriever
 from engine.plan.work import named_apart, streams
 from engine.rows import Row, RowId
 from models.protocol import ModelBackend
@@ -199,6 +200,11 @@ class SampleRunner:
         others = [await self._pool.model(name) for name in node.other_models]
         return [f"{backend.digest} {backend.layout}" for backend in (main_model, *others) if backend is not None]
 
+    def embeddings_of(self, node: Node, retriever: Retriever | None) -> str:
+        """Identify the embedding model that an operator or its retriever asks; empty where neither does."""
+        is_asked = node.traits().embeds or (retriever is not None and "embedding" in retriever.modes)
+        return self._pool.embedder().digest if is_asked else ""
+
     def find(self, key: str, rows: Sequence[Row]) -> Made | None:
         """Return what is known of an output, in this build or from the case."""
         if key in self._known:
@@ -339,6 +345,7 @@ class _PlanRun:
                 plan.settings,
                 plan.system_prompt,
                 await self._runner.weights_of(plan, node),
+                self._runner.embeddings_of(node, retriever),
                 retriever,
                 [row_digest(row) for row in indexed],
                 [[row_digest(row) for row in side] for side in sides or (rows,)],

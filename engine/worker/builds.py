@@ -20,6 +20,7 @@ from engine.worker.crossings import recorded, refuse_foreign
 from engine.worker.jobs import RunJob, load_checked
 from engine.worker.live_build import LiveBuild
 from engine.worker.model_choice import Models
+from engine.worker.surroundings import harm_to_data
 from models.install import list_models
 from models.protocol import ModelBackend
 from storage.case import Case
@@ -59,6 +60,8 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
     _check_files(job)
     options, settings = job.options, job.options.settings
     loaded = load_checked(RunJob(job.pipeline, job.case, job.inputs, (job.out,), settings), models)
+    if harm := next(filter(None, (harm_to_data(loaded, file) for file in _files(job))), ""):
+        raise UsageError(harm, advice="Name a file in another folder.")
     if not settings.overwrite:
         refuse_foreign(_files(job), job.case)
     if options.agent_model:

@@ -111,9 +111,9 @@ def harm_to_data(loaded: Loaded, out: Path) -> str:
     for dataset in loaded.plan.datasets:
         source = dataset.location(loaded.directory).resolve()
         if dataset.path and out.resolve() == source:
-            return f"the results {out} would overwrite the dataset {dataset.name!r}"
+            return f"{out} would overwrite the dataset {dataset.name!r}"
         if dataset.path and source.is_dir() and out.resolve().is_relative_to(source):
-            return f"the results {out} would lie in the folder of the dataset {dataset.name!r}, and be read as a record"
+            return f"{out} would lie in the folder of the dataset {dataset.name!r}, and be read as a record"
     return ""
 
 

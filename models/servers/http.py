@@ -120,13 +120,15 @@ class Http:
 
     async def _send(self, method: str, path: str, body: Any, seconds: float | None) -> Answer:
         async with asyncio.timeout(seconds):
-            for target in (targets := self._targets):  # "localhost" has two addresses, and most servers listen on one
+            others = list(self._targets)  # "localhost" has two addresses, and most servers listen on one
+            while True:
+                target = others.pop(0)
                 try:
                     answer = await self._exchange(target, method, path, body)
-                    self._targets = (target, *(other for other in targets if other != target))
+                    self._targets = (target, *(other for other in self._targets if other != target))
                     return answer
                 except httpx2.ConnectError as error:
-                    if target == targets[-1]:
+                    if not others:
                         raise self._gone("refuses the connection") from error
                 except httpx2.TimeoutException as error:
                     raise self._gone(f"takes no connection within {CONNECT_SECONDS:g} seconds") from error

@@ -23,7 +23,7 @@ HEAD = "datasets: {records: {type: folder, path: records}}\ndefault_model: small
 TYPES = ("string", "list[string]", "list[{who: string, kind: enum[a, b, c, d]}]", "boolean", "enum[a, b]", "integer")
 TYPES += ("quote(text)?", "string or Nothing", "list[quote(text)]", "date?")
 MORE = ("drop_keys: [path]", "max_tokens: 50", "too_long: head", "layout: document_first", "model: large", "limit: 2")
-MORE += ("gleaning: {validation_prompt: Is it good?}", "calibrate: true")
+MORE += ("gleaning: {validation_prompt: Is it good?}", "calibrate: true", "cite: true")
 ASKS = (
     "What does it say?",
     'Find every \\"use of force\\" and who is to blame.',

@@ -72,6 +72,11 @@ def test_what_could_not_be_run_is_refused_before_a_model_is_asked(
     (tmp_path / "empty").mkdir()
     assert "there are no files in" in redwell("ask", "Which plates?", tmp_path / "empty", "--yes").stderr
     assert "no folder nowhere" in redwell("ask", "Which?", tmp_path / "records", "-y", "-o", "nowhere/o.csv").stderr
+    inside = redwell("ask", "Which plates?", tmp_path / "records", "-y", "--save", tmp_path / "records" / "q.yaml")
+    assert "would be read as a record of" in inside.stderr
+    Path("q.yaml").touch()
+    assert "q.yaml is there already" in redwell("ask", "Which?", tmp_path / "records", "--save", "q.yaml").stderr
+    assert "nothing is run" in redwell("ask", "Which plates?", "--save", "new.yaml", "-o", "o.csv").stderr
     assert models.opened == []
     assert not Path("empty.redwell").exists()
 

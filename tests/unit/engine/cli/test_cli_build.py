@@ -80,6 +80,8 @@ def test_events_are_written_as_lines(builds):
         (("--out", "better.txt"), "wrong suffix"),
         (("--out", "officers.yaml"), "overwrite"),
         (("--report", "report.pdf"), "wrong suffix"),
+        (("--out", "records/better.yaml"), "read as a record"),
+        (("--report", "records/report.html"), "read as a record"),
         (("--policy", "cheapest"), "no policy"),
         (("--minutes", "0"), "needs time"),
         (("--minutes", "nan"), "needs time"),

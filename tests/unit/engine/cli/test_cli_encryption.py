@@ -58,6 +58,7 @@ READERS = (
     ("ledger", CASE),
     ("trace", CASE, "1", "quote"),
     ("review", CASE),
+    ("custody", "log", CASE),
     ("export", CASE, "--out", "again.csv"),
     ("run", "officers.yaml"),
     ("explain", "officers.yaml", "--case", CASE),
