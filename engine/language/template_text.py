@@ -87,6 +87,8 @@ def replace_places(template: Template, write: Callable[[str], str | None], varia
         field = _shown_field(tokens[at + 1 : end], variable) if end else None
         text = write(field) if field is not None else None
         if end and text is not None:
+            if at and tokens[at].text.endswith("-") and tokens[at - 1].kind in _BLANK:
+                written.pop()
             written.append(text)
             at = end + 1
         else:
@@ -96,12 +98,19 @@ def replace_places(template: Template, write: Callable[[str], str | None], varia
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Read a template; raises PipelineError for one whose text its tokens do not give back (`{%-`)."""
-    tokens = [_Token(kind, value) for _, kind, value in _ENVIRONMENT.lex(text)]
-    if "".join(token.text for token in tokens) != _with_plain_ends(text):
-        raise PipelineError(
-            "the prompt cuts white space ({%- or -%}), so it cannot be rewritten", advice="Write {% and %}."
-        )
+    """Read a template into tokens that give its text back; raises PipelineError where they do not.
+
+    Jinja leaves out the white space that `{%-` cuts: that is a token of its own here.
+    """
+    whole, tokens, end = _with_plain_ends(text), list[_Token](), 0
+    for _, kind, value in _ENVIRONMENT.lex(text):
+        begin = whole.find(value, end)
+        if begin > end:
+            tokens.append(_Token("whitespace", whole[end:begin]))
+        tokens.append(_Token(kind, value))
+        end = begin + len(value)
+    if any(token.kind == "whitespace" and not token.text.isspace() for token in tokens) or end != len(whole):
+        raise PipelineError("the prompt is written in a way that cannot be rewritten", advice="Write it more simply.")
     return tokens
 
 

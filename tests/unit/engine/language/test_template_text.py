@@ -31,12 +31,16 @@ def test_fields_of_the_rows_of_a_loop_are_renamed():
     assert changed == text.replace("r.text", "r.chunk").replace("'text'", "'chunk'")
 
 
-@pytest.mark.parametrize(
-    "text", ["{% set i = input %}{{ i.text }}", "{%- if input.text %}x{% endif %} {%- if 1 %}{% endif %}"]
-)
-def test_what_cannot_be_renamed_is_an_error(text):
+def test_what_cannot_be_renamed_is_an_error():
     with pytest.raises(PipelineError, match="cannot be rewritten"):
-        renamed(text)
+        renamed("{% set i = input %}{{ i.text }}")
+
+
+def test_white_space_that_a_prompt_cuts_stays_where_it_is():
+    text = "Say:\n  {%- if input.text -%}\n  yes {{- input.text -}} !\n{% endif %}  \n  {#- no -#}\n  end\n"
+    assert renamed(text) == text.replace("input.text", "input.chunk")
+    assert static_text(Template(text)) == "Say:yes!\nend\n"
+    assert replace_places(Template("a  {{- input.text -}}  b"), lambda field: "X").text == "aXb"
 
 
 def test_a_new_name_that_is_no_identifier_cannot_stand_behind_a_dot():
