@@ -139,6 +139,7 @@ def _through(
     for index, work in enumerate(step.works):
         if (most := _pulled_rows(step.works, index)) is not None:
             flow.rows = flow.rows.at_most(most)
+        flow.rows = _begun(work.node, flow.rows)
         rows_in = flow.rows
         is_sure = work.node.name in decided
         sides = inputs if work.node.traits().inputs == 2 else ()
@@ -154,6 +155,14 @@ def _through(
         else:
             _advance(work.node, flow)
     return estimates
+
+
+def _begun(node: Node, rows: Guess) -> Guess:
+    """Bound the rows that an operator is given by its `sample`, and by a `limit` that counts those that are begun."""
+    if node.sample is not None:
+        rows = rows.at_most(node.sample)
+    counts_begun = isinstance(node, ModelNode) and node.limit_counts == "begun" and node.traits().row_local
+    return rows.at_most(node.limit) if counts_begun and node.limit is not None else rows
 
 
 def _pulled_rows(works: Sequence[Work], index: int) -> int | None:
@@ -235,6 +244,8 @@ def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:
     rows = flow.rows
     if traits.keeps_first is not None:
         return rows.at_most(traits.keeps_first)
+    if isinstance(node, ModelNode) and node.limit_counts == "kept" and node.limit is not None:
+        return _by_cardinality(node, flow).at_most(node.limit)
     if sides:
         left, right = (side.rows for side in sides)
         flow.assumptions[f"{node.name}: about as many rows match as the smaller side has"] = None

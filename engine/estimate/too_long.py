@@ -69,7 +69,7 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelN
             reads = {name for prompt in main_prompts(node) for name in prompt.mentions("input")}
             is_known = traits.calls_model and not reads & changed and not traits.reads_unknown
             if isinstance(node, ModelNode) and node.too_long == "error" and is_known:
-                yield from ((node, source, is_sure and node.sample is None) for source in inputs)
+                yield from ((node, source, is_sure and node.sample is None and node.limit is None) for source in inputs)
             changed |= traits.writes | traits.removes
             is_sure = is_sure and not _may_leave_out(node)
 
@@ -77,7 +77,7 @@ def _readers(plan: Plan, sources: Mapping[str, Source]) -> Iterator[tuple[ModelN
 def _may_leave_out(node: Node) -> bool:
     """Say whether rows that a node is given may end there."""
     is_for_some = isinstance(node, ModelNode) and node.too_long != "error"
-    return node.traits().cardinality != "one_to_one" or node.sample is not None or is_for_some
+    return node.traits().cardinality != "one_to_one" or node.sample is not None or node.limit is not None or is_for_some
 
 
 def _problems(

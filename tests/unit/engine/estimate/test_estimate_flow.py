@@ -46,6 +46,19 @@ def test_a_filter_leaves_none_half_or_all(rows) -> None:
     assert assumptions == ["keep: half of its rows are kept"]
 
 
+@pytest.mark.parametrize("key", ["sample: 3", "limit: 3"])
+def test_a_sample_and_a_limit_bound_what_is_asked_and_what_follows(rows, key) -> None:
+    few = MAP.replace("type: map", f"type: map, {key}")
+    found, _ = estimated(pipeline(rows, f"{few}\n{MAP.replace('name: list', 'name: again')}"))
+    assert found["list", False].calls == found["again", False].calls == Guess.known(3)
+
+
+def test_a_limit_of_kept_rows_bounds_what_follows(rows) -> None:
+    few = KEEP.replace("type: filter", "type: filter, limit: 3")
+    found, _ = estimated(pipeline(rows, f"{few}\n{MAP}"), rewrite=False)
+    assert (found["keep", False].calls, found["list", False].calls) == (Guess.known(10), Guess(0, 3, 3))
+
+
 def test_a_filter_that_decides_early_is_asked_once(rows) -> None:
     found, _ = estimated(pipeline(rows, f"{MAP}\n{KEEP}"))
     assert found["keep", True].calls == Guess.known(10)

@@ -67,9 +67,9 @@ def test_rows_that_are_not_known_before_a_run_are_not_judged(rows, operations) -
 )
 def test_rows_that_may_be_left_out_before_are_warnings(rows, before) -> None:
     assert {problem.severity for problem in problems(rows, before + MAP)} == {"warning"}
-    assert {problem.severity for problem in problems(rows, MAP.replace("type: map", "type: map, sample: 1"))} == {
-        "warning"
-    }
+    for key in ("sample: 1", "limit: 1"):
+        few = MAP.replace("type: map", f"type: map, {key}")
+        assert {problem.severity for problem in problems(rows, few)} == {"warning"}
 
 
 def test_an_operator_that_says_what_to_do_with_long_rows_is_left_alone(rows) -> None:
