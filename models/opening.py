@@ -13,6 +13,14 @@ from models.protocol import ModelBackend, ModelSpec
 
 def open_here(spec: ModelSpec) -> ModelBackend:
     """Open a model in this process; blocks while it loads. Raises ModelError, NotEnoughMemory before it loads."""
+    return open_fitted(fit(spec).spec)
+
+
+def open_fitted(spec: ModelSpec) -> ModelBackend:
+    """Open a model whose sizes `fit` has settled, for memory judged twice can refuse what was chosen a moment before.
+
+    Raises ModelError.
+    """
     opener = _OPENERS.get(spec.runtime)
     if opener is None:
         raise ModelError(f"there is no runtime {spec.runtime!r}", advice=f"Known: {', '.join(_OPENERS)}.")
@@ -22,7 +30,7 @@ def open_here(spec: ModelSpec) -> ModelBackend:
 def _open_llama(spec: ModelSpec) -> ModelBackend:
     from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
 
-    settings = LlamaSettings.from_environment(**fit(spec).spec.settings)
+    settings = LlamaSettings.from_environment(**spec.settings)
     try:
         return LlamaBackend(Path(spec.location), digest=spec.digest, name=spec.name, settings=settings)
     except ModelError as error:

@@ -33,7 +33,7 @@ from models.isolation.wire import (
     spec_from,
     write_frame,
 )
-from models.opening import open_here
+from models.opening import open_fitted
 from models.protocol import ModelBackend, ModelSpec, Reply
 
 TELL_SECONDS = 1.0
@@ -45,7 +45,7 @@ _KILL_FIRST = "500"
 """When memory runs out the system had better take this process than the one with the user's window (0 to 1000)."""
 
 
-def main(open_model: OpenModel = open_here) -> NoReturn:
+def main(open_model: OpenModel = open_fitted) -> NoReturn:
     """Be the child; ends only with the process."""
     threading.excepthook = _die_of
     source, output = _own_streams()

@@ -21,7 +21,7 @@ from models.gpu_layers import (
 )
 from models.hardware import Gpu, inspect_hardware
 from models.llama import LlamaSettings
-from models.opening import open_here
+from models.opening import open_fitted, open_here
 from models.protocol import ModelSpec
 
 GIB = 1024**3
@@ -113,6 +113,12 @@ def opened(monkeypatch):
     monkeypatch.setattr("models.llama_runtime.supports_gpu", lambda: True)
     monkeypatch.setattr("models.gpu_layers.find_gpus", lambda: (Gpu("L4", 24 * GIB, "cuda", 20 * GIB),))
     return lambda path, **settings: open_here(ModelSpec("llama", "m", str(path), "d", settings)).settings
+
+
+def test_what_was_fitted_is_not_judged_again(tmp_path, monkeypatch, opened):
+    monkeypatch.setattr("models.opening.fit", lambda spec: pytest.fail("the memory was looked at twice"))
+    spec = ModelSpec("llama", "m", str(model_file(tmp_path)), "d", {"context_tokens": 4096})
+    assert open_fitted(spec).settings.context_tokens == 4096
 
 
 def test_opening_chooses_unless_it_is_told(tmp_path, monkeypatch, opened):
