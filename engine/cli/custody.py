@@ -126,6 +126,8 @@ def timestamp(
     if (request is None) == (token is None):
         raise UsageError("name --request or --token", advice="First --request, then, with the reply, --token.")
     if request is not None:
+        if request.exists():
+            raise UsageError(f"there is a file {request} already", advice="Name a new file.")
         with replacing(request) as path:
             path.write_bytes(request_of(manifest))
         output().print(f"Written {request}: send it to a timestamp authority.", soft_wrap=True)

@@ -10,12 +10,13 @@ from rich import box
 from rich.table import Table
 
 from engine.cli.console import counted, one_line, output, shortened, styled
-from engine.cli.options import CaseArgument, RunOption, find_run
+from engine.cli.options import CaseArgument, OverwriteOption, RunOption, find_run
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.results.doubt import doubt_of
 from engine.results.gold import check_gold_name, write_gold
 from engine.results.table import ResultView, Selection, result_view
 from engine.results.values import shown
+from engine.worker.crossings import recorded
 from storage.case import Case
 
 app = typer.Typer(**COMMAND_SETTINGS)
@@ -34,6 +35,7 @@ def review(
         Path | None,
         typer.Option("--gold", metavar="FILE.jsonl", help="Write the reviewed rows, corrected, as gold answers."),
     ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Show what people said of the results of a run: rows accepted, corrected and rejected, and their notes."""
     if gold is not None:
@@ -50,7 +52,8 @@ def review(
         if view.unplaced:
             console.print(f"{counted(view.unplaced, 'row')} reviewed in earlier runs, but not in this one.")
         if gold is not None:
-            rows = write_gold(opened, run_id, gold)
+            with recorded(opened, [gold], overwrite=overwrite):
+                rows = write_gold(opened, run_id, gold)
             console.print(styled(("Written ", "bold"), f"{gold}, {counted(rows, 'row')}"), soft_wrap=True)
 
 

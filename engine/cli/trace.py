@@ -13,7 +13,7 @@ from rich.text import Text
 from engine.cli.console import counted, messages, one_line, output, styled, visible
 from engine.cli.failure import show_problem
 from engine.cli.ledger_view import decisions_view
-from engine.cli.options import CaseArgument, RunOption, find_run
+from engine.cli.options import CaseArgument, OverwriteOption, RunOption, find_run
 from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import shown_value
 from engine.cli.settings import COMMAND_SETTINGS
@@ -21,6 +21,7 @@ from engine.custody.guard import change_warning
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
 from engine.results.hidden import HIDDEN_WORDS
+from engine.worker.crossings import recorded
 from engine.worker.page_images import draw, marked_pages
 from storage.case import Case
 from storage.evidence import NOT_LOCATED, EvidenceRecord
@@ -61,6 +62,7 @@ def trace(
         Path | None, typer.Option("--image", metavar="FILE.png", help="Draw the pages with the lines marked.")
     ] = None,
     password: PasswordOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Show the lines of the records that a cell of the table comes from.
 
@@ -84,7 +86,7 @@ def trace(
             output().print(decisions_view(list(traced.decisions())))
         if image is not None:
             places = [place for leaf in leaves for place in leaf.places]
-            code = _draw(opened, places, image, ParseOptions(password=password))
+            code = _draw(opened, places, image, ParseOptions(password=password), overwrite=overwrite)
             raise typer.Exit(1 if warning else code)
         if warning:
             raise typer.Exit(1)
@@ -148,7 +150,7 @@ def _show_lineage(generations: Sequence[Generation]) -> None:
         )
 
 
-def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: ParseOptions) -> int:
+def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: ParseOptions, *, overwrite: bool) -> int:
     """Draw each page that has evidence; return the exit code: 1 when there was none to draw or one failed."""
     pages = marked_pages(case, places)
     if not pages:
@@ -158,7 +160,8 @@ def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: P
     for index, page in enumerate(pages):
         out = image_path(target, index, len(pages))
         try:
-            draw(case.documents, page, out, options)
+            with recorded(case, [out], overwrite=overwrite):
+                draw(case.documents, page, out, options)
         except DocumentError as error:
             failed += 1
             show_problem(f"no picture of page {page.page}", str(error), error.advice)

@@ -44,8 +44,11 @@ def verify(
     To check the case itself: `redwell case verify`.
     """
     if write_script is not None:
+        program = Path(verify_manifest.__file__).read_bytes()
+        if write_script.exists() and write_script.read_bytes() != program:
+            raise UsageError(f"there is another file {write_script} already", advice="Name a new file.")
         with replacing(write_script) as path:
-            path.write_bytes(Path(verify_manifest.__file__).read_bytes())
+            path.write_bytes(program)
         output().print(f"Written {write_script}: python3 {write_script.name} MANIFEST [FOLDER]", soft_wrap=True)
         if manifest is None:
             return

@@ -70,6 +70,9 @@ def test_trace_of_text_has_no_picture(redwell: Any, case: str) -> None:
     assert result.exit_code == 1
     assert "has no pages to show" in result.stderr
     assert not Path("x.png").exists()
+    Path("x.png").write_text("a scan")
+    refused = redwell("trace", case, 1, "quote", "--image", "x.png")
+    assert (refused.exit_code, Path("x.png").read_text()) == (2, "a scan")
 
 
 def test_trace_draws_the_page_of_a_pdf(redwell: Any, pipeline: Path) -> None:

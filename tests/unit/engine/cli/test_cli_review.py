@@ -47,6 +47,12 @@ def test_reviewed_rows_are_written_as_gold(redwell: Any, reviewed: Path, tmp_pat
     assert (first["values"]["officer"], first["judged"]) == ("Dan Harmon", ["officer"])
     assert (second["verdict"], second["note"]) == ("rejected", "no")
     assert redwell("review", reviewed, "--gold", "gold.csv").exit_code == 2
+    assert redwell("review", reviewed, "--gold", out).exit_code == 0
+    out.write_text("edited by hand", encoding="utf-8")
+    refused = redwell("review", reviewed, "--gold", out)
+    assert (refused.exit_code, out.read_text(encoding="utf-8")) == (2, "edited by hand")
+    assert "add --overwrite to replace it" in refused.stderr
+    assert redwell("review", reviewed, "--gold", out, "--overwrite").exit_code == 0
 
 
 def test_exports_take_reviews_along(redwell: Any, reviewed: Path, tmp_path: Path) -> None:

@@ -110,6 +110,9 @@ def test_the_command_checks_the_same_and_writes_the_script(exported: Path, redwe
     assert redwell("verify", exported, "records").exit_code == 0
     assert redwell("verify", "--write-script", "check.py").exit_code == 0
     assert Path("check.py").read_bytes() == SCRIPT.read_bytes()
+    Path("check.py").write_text("mine")
+    assert redwell("verify", "--write-script", "check.py").exit_code == 2
+    assert Path("check.py").read_text() == "mine"
     assert redwell("verify").exit_code == 2
 
 

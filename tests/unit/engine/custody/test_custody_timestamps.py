@@ -68,6 +68,7 @@ def manifest(pipeline: Path, redwell) -> Path:
 
 def test_a_timestamp_goes_from_request_to_verification(manifest: Path, authority: Authority, redwell) -> None:
     assert redwell("custody", "timestamp", manifest, "--request", "ask.tsq").exit_code == 0
+    assert redwell("custody", "timestamp", manifest, "--request", "ask.tsq").exit_code == 2
     asked = authority.openssl("ts", "-query", "-in", "ask.tsq", "-text")
     assert "Hash Algorithm: sha256" in asked
     assert "Certificate required: yes" in asked
