@@ -288,6 +288,8 @@ class Dispatcher:
             return
         outcome = await outcome_of(worker, item.request)
         self._release(place, item)
+        if isinstance(outcome, ModelCrashed):  # its process lives, and answers nothing any more
+            outcome = WorkerLost(str(outcome))
         if isinstance(outcome, WorkerLost):
             self._lose(place, worker, outcome)
             self._ask_elsewhere(item)
@@ -364,6 +366,7 @@ class Dispatcher:
             self._assign(item)
         self._fill(place)
         await place.gone.wait()
+        await worker.close()
         if place.fruitless >= MOST_FRUITLESS:
             self._give_up(place, ModelCrashed(f"{place.fruitless} workers died one after the other without a reply"))
 

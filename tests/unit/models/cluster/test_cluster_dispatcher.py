@@ -190,6 +190,25 @@ async def test_what_a_dead_worker_was_asked_is_asked_elsewhere_once() -> None:
     await cluster.dispatcher.close()
 
 
+async def test_a_worker_whose_runtime_has_failed_is_ended_and_what_it_was_asked_is_asked_elsewhere() -> None:
+    cluster = await opened(answers=False)
+    texts = [f"q{i}" for i in range(12)]
+    tasks = cluster.ask(*texts)
+    await turn()
+    victim, other = cluster.started
+    cluster.answers = True
+    for future in victim.pending.values():
+        future.set_exception(ModelCrashed("the engine has stopped"))
+    await turn()
+    for text in list(other.pending):
+        other.answer(text)
+    assert [reply.value for reply in await asyncio.gather(*tasks)] == texts
+    assert victim.closed
+    assert len(victim.asked) == QUICK.in_flight
+    assert any("the engine has stopped" in text for text in cluster.told)
+    await cluster.dispatcher.close()
+
+
 async def test_all_workers_dead_only_waits_for_the_next() -> None:
     cluster = await opened(answers=False)
     tasks = cluster.ask(*(f"q{i}" for i in range(20)))
