@@ -225,6 +225,19 @@ class ServerBackend:
         talk.messages = with_repair(talk.messages, talk.spent[-1].text, talk.read.misfits)
 
     async def _complete(self, request: Request, schema: dict[str, Any], talk: _Talk) -> Completion:
+        pauses = () if self._is_down else RETRY_PAUSES
+        for pause in pauses:
+            try:
+                return await self._exchange(request, schema, talk)
+            except ServerGone:
+                await asyncio.sleep(pause)
+        try:
+            return await self._exchange(request, schema, talk)
+        except ServerGone:
+            self._is_down = True
+            raise
+
+    async def _exchange(self, request: Request, schema: dict[str, Any], talk: _Talk) -> Completion:
         body = {
             "model": self._facts.model,
             "messages": talk.messages,
@@ -237,19 +250,6 @@ class ServerBackend:
             **self._own_fields(),
             **({"logprobs": True, "top_logprobs": 20} if request.probabilities else {}),
         }
-        pauses = () if self._is_down else RETRY_PAUSES
-        for pause in pauses:
-            try:
-                return await self._exchange(body)
-            except ServerGone:
-                await asyncio.sleep(pause)
-        try:
-            return await self._exchange(body)
-        except ServerGone:
-            self._is_down = True
-            raise
-
-    async def _exchange(self, body: dict[str, Any]) -> Completion:
         path = f"{self._http.address.path}/chat/completions"
         answer = await self._http.post(path, body, seconds=LONGEST_SECONDS)
         completion = read_completion(answer, self._http)

@@ -141,6 +141,9 @@ def _choose(entries: list[dict[str, Any]], http: Http) -> dict[str, Any]:
     raise ModelMissing(f"{http.address} has several models", advice=f"Name one, as {http.address}#MODEL: {several}.")
 
 
+BUSY_STATUSES = (429, 502, 503, 504)
+
+
 def refuse_status(answer: Answer, http: Http) -> None:
     """Raise ModelError for an HTTP status that is an error, with the server's own words."""
     if answer.status < 400:
@@ -151,7 +154,7 @@ def refuse_status(answer: Answer, http: Http) -> None:
             raise ModelError(said, advice="Set REDWELL_SERVER_KEY to the server's API key.")
         case 404:
             raise ModelMissing(said, advice="Does the address end in /v1, and is the model's name right?")
-        case 429 | 502 | 503 | 504:
+        case status if status in BUSY_STATUSES:
             raise ServerGone(said, advice="It is busy or loading: run the command again in a while, replies are kept.")
     raise ModelError(said, advice="See the server's own log.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from models.errors import ModelCrashed
 from models.protocol import Segment
-from models.servers.facts import ServerFacts, whole
+from models.servers.facts import BUSY_STATUSES, ServerFacts, refuse_status, whole
 from models.servers.http import Answer, Http
 
 COUNT_SECONDS = 20.0
@@ -88,6 +88,8 @@ class TokenCounter:
             )
         except TimeoutError as error:
             raise self._odd(path) from error
+        if answer.status in BUSY_STATUSES:
+            refuse_status(answer, self._http)
         return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
 
     def _odd(self, path: str) -> ModelCrashed:

@@ -6,10 +6,23 @@ import asyncio
 import json
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from model_server import CHAT, HANG_UP, Body, ModelServer, Raw, completion, is_probe, models, plain_server, serving
+from model_server import (
+    CHAT,
+    HANG_UP,
+    Body,
+    ModelServer,
+    Raw,
+    completion,
+    is_probe,
+    llama_server,
+    models,
+    plain_server,
+    serving,
+)
 
 import models.servers.backend as backend_module
 import models.servers.http as http_module
@@ -141,6 +154,22 @@ async def test_a_server_that_breaks_off_once_is_asked_again() -> None:
     answers = iter([HANG_UP, completion('{"a": "b"}')])
     routes = plain_server(lambda body: next(answers))
     assert (await ask(routes)).value == {"a": "b"}
+
+
+@pytest.mark.parametrize("trouble", [HANG_UP, (503, {"error": "loading"})])
+async def test_a_server_that_counts_no_tokens_for_a_moment_is_asked_again(trouble: Any) -> None:
+    routes = llama_server(good)
+    count = routes["/tokenize"]
+    counts = iter([trouble])
+    routes["/tokenize"] = lambda body: next(counts, None) or count(body)
+    long = (Segment("user", "Who? " * 500),)
+    with serving(routes) as server:
+        backend = await asyncio.to_thread(ServerBackend, server.address)
+        try:
+            assert (await backend.ask(replace(request(), segments=long))).value == {"a": "b"}
+        finally:
+            await backend.close()
+    assert next(counts, None) is None
 
 
 async def test_a_server_that_dies_fails_the_request_with_advice_and_the_next_at_once() -> None:
