@@ -26,6 +26,7 @@ from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading
 from engine.directives.splicing import spliced, without_fields
 from engine.directives.wording import with_note, worded
+from engine.errors import PipelineError
 from engine.language.template_text import field_place, rename_fields, replace_places, static_text
 from engine.language.templates import Template
 from engine.operators.filter import Filter
@@ -88,6 +89,11 @@ class DocumentChunking(Directive[ChunkingParams]):
             return Blocked(reason)
         if not _texts(site):
             return Blocked(f"the prompt of {node.name} shows no text that could be cut, or only a chunk")
+        assert node.prompt is not None  # undividable
+        try:
+            rename_fields(node.prompt, {text: f"{text}_rendered" for text in _texts(site)})
+        except PipelineError as error:
+            return Blocked(f"{node.name}: {error}")
         if isinstance(node, Map) and not set(_answered(node)):
             return Blocked(f"{node.name} keeps no field of its answer")
         return site

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engine.directives.base import Facts, Place, Site
+from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.document_chunking import DocumentChunking
 from engine.loader import parse_pipeline
 from engine.optimizer.screening import MOST_VARIANTS, in_turn, other_sizes
@@ -16,6 +18,15 @@ operations:
   - {name: find, type: map, prompt: "Who lied? {{ input.text }}", output: {schema: {officers: "list[string]"}}}
 pipeline: {steps: [{name: report, input: records, operations: [find]}]}
 """).plan
+
+
+def test_a_prompt_that_calls_the_row_by_another_name_is_left_alone():
+    node = PLAN.operators[0]
+    prompt = replace(node.prompt, text="{{ input.text }}{% set i = input %}{{ i.text }}")
+    plan = replace(PLAN, operators=(replace(node, prompt=prompt),))
+    blocked = ONE.matches(plan, Place("report", 0), Facts(context_tokens=10_000, field_tokens={"text": 60_000}))
+    assert isinstance(blocked, Blocked)
+    assert "cannot be rewritten" in blocked.reason
 
 
 def tried(context, document):
