@@ -322,6 +322,15 @@ def test_after_a_changed_prompt_every_unaffected_output_is_reused(site, records,
     assert {request.purpose.operator for request in site.backend.requests} == {"sum"}
 
 
+def test_outputs_of_another_embedding_model_are_not_reused(site, records, monkeypatch):
+    two = "  - {name: once, type: dedup, keys: [text], embedding_threshold: 0.99}\n" + FIND
+    site.build(pipeline(records, two))
+    again = site.build(pipeline(records, two))
+    monkeypatch.setattr("scripted_model.ScriptedEmbedder.digest", "another")
+    other = site.build(pipeline(records, two))
+    assert (again.reuse.outputs_made, other.reuse.outputs_made > 0, other.reuse.calls_made) == (0, True, 0)
+
+
 def test_an_output_is_shared_by_plans_that_begin_alike(site, records, monkeypatch):
     two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
     ways = [
