@@ -53,6 +53,14 @@ def test_a_sample_and_a_limit_bound_what_is_asked_and_what_follows(rows, key) ->
     assert found["list", False].calls == found["again", False].calls == Guess.known(3)
 
 
+@pytest.mark.parametrize(("condition", "calls"), [("", Guess(20, 20, 50)), (", if: 'true'", Guess(10, 20, 50))])
+def test_gleaning_asks_a_judge_and_then_again(rows, condition, calls) -> None:
+    gleaning = f"type: map, gleaning: {{num_rounds: 2, validation_prompt: Good?{condition}}}"
+    found, assumptions = estimated(pipeline(rows, MAP.replace("type: map", gleaning)))
+    assert found["list", False].calls == calls
+    assert assumptions == ["list: gleaning finds nothing to improve"]
+
+
 def test_a_limit_of_kept_rows_bounds_what_follows(rows) -> None:
     few = KEEP.replace("type: filter", "type: filter, limit: 3")
     found, _ = estimated(pipeline(rows, f"{few}\n{MAP}"), rewrite=False)
