@@ -183,8 +183,8 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
         asked = prompts * (agree.times if agree else 1)
         if isinstance(node, ModelNode) and node.gleaning is not None:
             assumptions[f"{node.name}: gleaning finds nothing to improve"] = None
-            judged, most = int(node.gleaning.condition is None), 2 * node.gleaning.num_rounds
-            return rows.times(asked + prompts * judged, asked + prompts, asked + prompts * most)
+            judged, further = int(node.gleaning.condition is None), 2 * node.gleaning.num_rounds
+            return rows.times(asked + prompts * judged, asked + prompts, asked + prompts * further)
         return rows.times(asked, asked, asked * (node.rounds if isinstance(node, Answer) else 1))
     if traits.cardinality == "many_to_one":
         return _groups(node, rows)
