@@ -27,8 +27,7 @@ STARTING_MILLISECONDS = 1000
 """How long `flush` waits at most for the system to start the worker; that takes a few of them."""
 
 CLOSING_MILLISECONDS = 3000
-KEEPING_MILLISECONDS = 10_000
-"""How long the end of the worker is waited for; the longer where changes have no answer yet, which it makes first."""
+"""How long the end of the worker is waited for; it makes the changes first that have no answer yet."""
 
 TURN_SECONDS = 0.01
 """How long lines are taken in one turn of the event loop, so that a burst of them does not hold up the window."""
@@ -215,7 +214,6 @@ class WorkerClient(QObject):
 
     def close(self) -> None:
         """End the worker: it gets the end of its input, some time, and is killed then."""
-        milliseconds = KEEPING_MILLISECONDS if self.is_changing else CLOSING_MILLISECONDS
         self._is_closing = True
         self._restarting.stop()
         self._taking.stop()
@@ -228,7 +226,7 @@ class WorkerClient(QObject):
             self._leaving.append(process)
         for leaving in self._leaving:
             running = leaving.state() != QProcess.ProcessState.NotRunning
-            if running and not leaving.waitForFinished(milliseconds):
+            if running and not leaving.waitForFinished(CLOSING_MILLISECONDS):
                 leaving.kill()
                 leaving.waitForFinished(CLOSING_MILLISECONDS)
             leaving.deleteLater()

@@ -277,7 +277,7 @@ def test_the_window_asks_before_it_leaves_changes_that_take_long(
     qtbot: QtBot, opened: MainWindow, case: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("desktop.window._KEEPING_MILLISECONDS", 100)
-    monkeypatch.setattr("desktop.client.KEEPING_MILLISECONDS", 100)
+    monkeypatch.setattr("desktop.client.CLOSING_MILLISECONDS", 100)
     os.kill(opened.workspace.client.process_id, signal.SIGSTOP)
     opened.workspace.edit("documents.tag", documents=[], tag="tag")
     assert not opened.close()

@@ -56,11 +56,11 @@ class FakeWorker:
         self.cluster.answered[text] += 1
         self.pending[text].set_result(Reply(value=text, text=text))
 
-    def die(self) -> None:
+    def die(self, error: Exception | None = None) -> None:
         self.dead = True
         for future in self.pending.values():
             if not future.done():
-                future.set_exception(WorkerLost("killed"))
+                future.set_exception(error or WorkerLost("killed"))
 
     async def count_tokens(self, text: str) -> int:
         if self.dead:
@@ -170,7 +170,8 @@ async def test_a_new_worker_takes_what_waits_for_another() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_what_a_dead_worker_was_asked_is_asked_elsewhere_once() -> None:
+@pytest.mark.parametrize("error", [WorkerLost("killed"), ModelCrashed("the engine has stopped; its process lives")])
+async def test_what_a_dead_worker_was_asked_is_asked_elsewhere_once(error) -> None:
     cluster = await opened(answers=False)
     texts = [f"q{i}" for i in range(8)]
     tasks = cluster.ask(*texts)
@@ -178,7 +179,7 @@ async def test_what_a_dead_worker_was_asked_is_asked_elsewhere_once() -> None:
     victim, other = cluster.started
     finished = next(iter(victim.pending))
     victim.answer(finished)
-    victim.die()
+    victim.die(error)
     cluster.answers = True
     for text in list(other.pending):
         other.answer(text)
@@ -187,25 +188,7 @@ async def test_what_a_dead_worker_was_asked_is_asked_elsewhere_once() -> None:
     assert cluster.answered == Counter(texts), "a finished call is not repeated"
     assert any("n0" in text and "died" in text for text in cluster.told)
     assert len(cluster.started) == 3
-    await cluster.dispatcher.close()
-
-
-async def test_a_worker_whose_runtime_has_failed_is_ended_and_what_it_was_asked_is_asked_elsewhere() -> None:
-    cluster = await opened(answers=False)
-    texts = [f"q{i}" for i in range(12)]
-    tasks = cluster.ask(*texts)
-    await turn()
-    victim, other = cluster.started
-    cluster.answers = True
-    for future in victim.pending.values():
-        future.set_exception(ModelCrashed("the engine has stopped"))
-    await turn()
-    for text in list(other.pending):
-        other.answer(text)
-    assert [reply.value for reply in await asyncio.gather(*tasks)] == texts
     assert victim.closed
-    assert len(victim.asked) == QUICK.in_flight
-    assert any("the engine has stopped" in text for text in cluster.told)
     await cluster.dispatcher.close()
 
 
