@@ -97,8 +97,16 @@ check_tools() {
   has_compiler || missing "there is no C++ compiler" "install clang 16 or g++ (macOS: xcode-select --install)"
 }
 
+# The programs of an environment name the folder that it was made in: in one that was moved or copied they would run
+# what lies there.
+was_made_here() {
+  local made
+  made=$(grep '^command = ' .venv/pyvenv.cfg 2> /dev/null) || return 0
+  [[ $made == *" $(pwd -P)/.venv" ]]
+}
+
 make_environment() {
-  if ! .venv/bin/python -c 'import pip' 2> /dev/null; then
+  if ! { was_made_here && .venv/bin/python -c 'import pip' 2> /dev/null; }; then
     say "making .venv"
     rm -rf .venv
     "$(find_python)" -m venv .venv

@@ -139,11 +139,16 @@ class Reviews(Topic):
         kind, run, *_ = rows[0]
         return ReviewStep(step, kind, str(run), tuple((text_of(row), text_of(name)) for _, _, row, name in rows))
 
-    def stamp(self) -> tuple[int, int, int]:
-        """Return what differs whenever other edits hold: last edit, count of edits, count of undone ones."""
-        row = self._connection.first("SELECT coalesce(max(key), 0), count(*), total(is_undone) FROM review_edits")
-        last, count, undone = row or (0, 0, 0)
-        return int(last), int(count), int(undone)
+    def stamp(self) -> tuple[int, int, int, str]:
+        """Return what differs whenever other edits hold: last edit, count of edits, of undone ones, time of the last.
+
+        The numbers alone are not enough: an edit gets that of one which was undone and forgotten.
+        """
+        row = self._connection.first(
+            "SELECT coalesce(max(key), 0), count(*), total(is_undone), coalesce(max(made_at), '') FROM review_edits"
+        )
+        last, count, undone, made_at = row or (0, 0, 0, "")
+        return int(last), int(count), int(undone), text_of(made_at)
 
     def edits(self) -> list[StoredEdit]:
         """List the edits that hold, first made first."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QPalette
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFileDialog,
@@ -27,6 +27,7 @@ from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
 from desktop.check_boxes import CheckBox, RadioButton
 from desktop.open_case import while_open
+from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.results_layout import run_text
 from desktop.selected_rows import MOST_SELECTED
@@ -388,4 +389,5 @@ class ExportPlace(Place):
             self._ask_runs()
 
     def _open(self, path: str) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+        if not open_outside(path):
+            self.workspace.said.emit(f"This system has no program that opens {path}.", "Open it yourself.")

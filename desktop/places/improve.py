@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -26,6 +25,7 @@ from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_r
 from desktop.improve.improvement import Improvement
 from desktop.improve.plans_view import PlansView
 from desktop.improve.told import can_rate, folder_text, going_text, gold_text, state_text, verdict_text
+from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.workspace import Workspace
@@ -107,8 +107,8 @@ class ImprovePlace(Place):
         last = self.improvement.last
         if last is None:
             self.workspace.said.emit("There is no report yet.", "It is written when improving ends.")
-        else:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(last.report))
+        elif not open_outside(last.report):
+            self.workspace.said.emit(f"This system has no program that opens {last.report}.", "Open it yourself.")
 
     # -- inside --------------------------------------------------------------------------------------------------
 

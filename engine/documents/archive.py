@@ -17,8 +17,12 @@ from engine.errors import DocumentError
 _BLOCK = MEBIBYTE
 _ANY_MEMBER = 16 * MEBIBYTE
 """Bytes that a single member may have, however small it is packed."""
+_AES = 99
+"""The method of compression that stands for encryption by AES."""
 _MEMBER_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
 """Wrong password is RuntimeError, an unknown compression NotImplementedError."""
+
+_UNPACK_IT = "Unpack it yourself and add the folder."
 
 OFFICE_ERRORS = (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSError, etree.XMLSyntaxError)
 """What the readers of office files, ZIPs of XML, raise where one is damaged."""
@@ -70,6 +74,9 @@ def _take_out(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, options: ParseOptions, scratch: Scratch
 ) -> ChildFile | ChildFailure:
     name = safe_name(info.filename)
+    if info.compress_type == _AES:
+        message = "the file in the ZIP is encrypted by AES, which Redwell cannot open"
+        return ChildFailure(name, "encrypted", message, "Unpack it with its password and add the folder.")
     password = options.password.encode() if options.password and info.flag_bits & 1 else None
     if info.flag_bits & 1 and password is None:
         return ChildFailure(name, "encrypted", "the file in the ZIP needs a password", "Give the password.")
@@ -86,8 +93,11 @@ def _take_out(
         target.unlink(missing_ok=True)
         if isinstance(error, OSError) and is_disk_full(error):
             raise
+        message = f"the file cannot be taken out of the ZIP ({error})"
+        if isinstance(error, NotImplementedError):
+            return ChildFailure(name, "unsupported", message, _UNPACK_IT)
         reason = "encrypted" if "assword" in str(error) else "corrupt"
-        return ChildFailure(name, reason, f"the file cannot be taken out of the ZIP ({error})", "Ask for it again.")
+        return ChildFailure(name, reason, message, "Ask for it again.")
     return ChildFile(name, target)
 
 
@@ -97,4 +107,4 @@ def _is_hidden(name: str) -> bool:
 
 
 def _too_large(message: str) -> DocumentError:
-    return DocumentError(message, reason="too_large", advice="Unpack it yourself and add the folder.")
+    return DocumentError(message, reason="too_large", advice=_UNPACK_IT)

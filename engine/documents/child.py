@@ -127,6 +127,7 @@ def _render(command: dict[str, Any], options: ParseOptions) -> None:
         dpi=command["dpi"],
         out=Path(command["out"]),
         member=command["member"],
+        member_id=command["member_id"],
         scratch=Path(command["scratch"]),
         options=options,
     )

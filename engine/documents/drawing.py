@@ -15,7 +15,7 @@ from engine.documents.images import frame_picture, open_image
 from engine.documents.kinds import recognise
 from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
-from engine.documents.parse import parse_file
+from engine.documents.parse import digest, parse_file
 from engine.documents.pdf import open_pdf, render_page
 from engine.errors import DocumentError
 
@@ -24,7 +24,7 @@ _EDGE = (200, 30, 30, 255)
 _MARGIN_POINTS = 1.5
 
 
-def draw_page(
+def draw_page(  # noqa: PLR0913 - what is drawn, and how
     path: Path,
     page: int,
     *,
@@ -32,11 +32,15 @@ def draw_page(
     dpi: int,
     out: Path,
     member: str,
+    member_id: str | None,
     scratch: Path,
     options: ParseOptions,
 ) -> None:
-    """Write page `page` (from 1) as a PNG to `out`; `member` names a file inside `path`, empty for the file itself."""
-    file = _member(path, member, scratch, options) if member else path
+    """Write page `page` (from 1) as a PNG to `out`; `member` names a file inside `path`, empty for the file itself.
+
+    `member_id` is the digest of that file, None where it is not known.
+    """
+    file = _member(path, member, member_id, scratch, options) if member else path
     kind = recognise(file, Path(member or path.name).name).kind
     if kind == "pdf":
         picture, points_per_pixel = _pdf_picture(file, page, dpi, options)
@@ -51,15 +55,20 @@ def draw_page(
     _with_boxes(picture, boxes, points_per_pixel).save(out, format="PNG")
 
 
-def _member(path: Path, member: str, scratch: Path, options: ParseOptions) -> Path:
-    """Take a file out of a mail, PDF or ZIP; names of nested members are joined by slashes."""
+def _member(path: Path, member: str, id: str | None, scratch: Path, options: ParseOptions) -> Path:
+    """Take a file out of a mail, PDF or ZIP; names of nested members are joined by slashes.
+
+    Where its digest `id` is known, that decides: in older cases several files of a mail can have one name.
+    """
     folder = Path(tempfile.mkdtemp(dir=scratch))
     bare = replace(options, ocr="never", tables=False)
-    for child in parse_file(path, bare, scratch=folder).children:
-        if child.name == member:
-            return child.path
+    children = parse_file(path, bare, scratch=folder).children
+    for child in children:
         if member.startswith(child.name + "/"):
-            return _member(child.path, member.removeprefix(child.name + "/"), scratch, options)
+            return _member(child.path, member.removeprefix(child.name + "/"), id, scratch, options)
+    for child in sorted(children, key=lambda child: child.name != member):
+        if child.name == member if id is None else digest(child.path) == id:
+            return child.path
     raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 import unicodedata
 from pathlib import Path
@@ -20,6 +21,9 @@ _BOMS = (
 )
 _SAMPLE = 256 * 1024
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_WINDOWS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}
+_WINDOWS_ALONE = re.compile(rb"[\x80-\x9f]")
+_LETTERS_PER_LOST = 4
 
 
 def decode(data: bytes) -> tuple[str, str, list[str]]:
@@ -38,6 +42,19 @@ def decode(data: bytes) -> tuple[str, str, list[str]]:
     except UnicodeDecodeError:
         text, name, warnings = _lenient(data, _guess(_sample(data)))
         return text, name, [f"the encoding was guessed: {name}", *warnings]
+
+
+def decode_declared(data: bytes, name: str) -> str:
+    """Decode as a file declares; raises LookupError, UnicodeDecodeError.
+
+    What calls itself ISO-8859-1 is Windows-1252 where it has bytes of that alone, as browsers read it: €, quotes,
+    dashes.
+    """
+    windows = _WINDOWS.get(codecs.lookup(name).name)
+    if windows is not None and _WINDOWS_ALONE.search(data):
+        with contextlib.suppress(UnicodeDecodeError):  # a byte that Windows does not have either
+            return data.decode(windows)
+    return data.decode(name)
 
 
 def encoding_of(path: Path) -> str:
@@ -85,7 +102,9 @@ def _sample(data: bytes) -> bytes:
 
 
 def _guess(sample: bytes) -> str:
-    """Choose an encoding for bytes that are not UTF-8: by the words, if they are Latin, else by statistics."""
+    """Choose an encoding for bytes that are not all UTF-8: by the words, if they are Latin, else by statistics."""
+    if _is_damaged_utf8(sample):
+        return "utf-8"
     if (latin := latin_encoding(sample)) is not None:
         return latin
     best = from_bytes(sample).best()
@@ -96,6 +115,14 @@ def _guess(sample: bytes) -> str:
     except UnicodeDecodeError:
         return best.encoding if best is not None else "cp1252"
     return "cp1252"
+
+
+def _is_damaged_utf8(sample: bytes) -> bool:
+    """Say whether nearly all that is beyond ASCII is UTF-8; a letter cut at the end of the sample does not count."""
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
+    lost = text.count("\ufffd")
+    letters = sum(not letter.isascii() for letter in text) - lost
+    return letters > 0 and letters >= _LETTERS_PER_LOST * lost
 
 
 def _is_latin(text: str) -> bool:

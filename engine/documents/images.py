@@ -63,11 +63,20 @@ def open_image(path: Path, max_pixels: int) -> Iterator[Pillow.Image]:
 
 def frame_picture(frame: Pillow.Image) -> tuple[Image, float]:
     """Return a frame as people see it (turned as the camera says, on white) and its points per pixel."""
-    upright = ImageOps.exif_transpose(frame) or frame
+    upright = _in_8_bits(ImageOps.exif_transpose(frame) or frame)
     flat = Pillow.new("RGBA", upright.size, "white")
     flat.alpha_composite(upright.convert("RGBA"))
     picture = np.asarray(flat.convert("RGB"))[:, :, ::-1]
     return picture, 72 / _dots_per_inch(frame)
+
+
+def _in_8_bits(image: Pillow.Image) -> Pillow.Image:
+    """Scale a grey picture of more than 8 bits, of which Pillow would make white all that is brighter than 255."""
+    if not image.mode.startswith("I"):
+        return image
+    values = np.asarray(image).clip(min=0)
+    surplus = max(int(values.max()).bit_length() - 8, 0)
+    return Pillow.fromarray((values >> surplus).astype(np.uint8))
 
 
 def _dots_per_inch(frame: Pillow.Image) -> float:

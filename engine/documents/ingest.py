@@ -38,6 +38,8 @@ KnownChildren = Callable[[DocumentId], Sequence[dict[str, Any]]]
 """The `children` entry of a known document's metadata; empty when it has none."""
 
 _LOOK_AHEAD = 4
+_PASSING = frozenset(("timeout", "out_of_memory", "crashed", "disk_full"))
+"""Reasons of failures that may be gone when the file is read another time."""
 
 
 async def ingest_folder(
@@ -51,7 +53,8 @@ async def ingest_folder(
     """Read files and folders; yield one event per file in order of path, whatever the timing of the workers.
 
     The same bytes are parsed once. A file that `known` says yes to is not parsed; with `known_children` the files
-    inside it get their events again too, failures included. Files inside a file come before it (see Parsed).
+    inside it get their events again too, failures included. It is parsed again where such a failure may have passed: of
+    time, memory or room, or for want of a password that is given now. Files inside a file come before it (see Parsed).
     """
     listing = walk(paths, follow_links=options.follow_links)
     entries = list(listing.in_order())
@@ -108,6 +111,7 @@ class _Run:
     scratch: Path
     tasks: dict[DocumentId, asyncio.Task[_Outcome]] = field(default_factory=dict)
     told: set[DocumentId] = field(default_factory=set)
+    listed: dict[DocumentId, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
     async def events(
         self, entries: Sequence[tuple[Path, DocumentError | None]], look_ahead: int
@@ -159,7 +163,7 @@ class _Run:
 
         Waiting here could wait for itself: a ZIP can be made that holds a copy of itself.
         """
-        if self.known(id):
+        if self.known(id) and not self._may_go_now(id):
             return _Outcome(is_known=True)
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
@@ -260,7 +264,7 @@ class _Run:
 
     def _report_known(self, id: DocumentId, path: str, parent: DocumentId | None) -> Iterator[FileEvent]:
         self.told.add(id)
-        for child in self.known_children(id):
+        for child in self._children_of(id):
             inner = f"{path}/{child['name']}"
             if "reason" in child:
                 reason, message, advice = child["reason"], child["message"], child["advice"]
@@ -270,6 +274,22 @@ class _Run:
             else:
                 yield from self._report_known(DocumentId(child["id"]), inner, id)
         yield Known(id, path, parent)
+
+    def _may_go_now(self, id: DocumentId) -> bool:
+        """Say whether a file inside a known one failed, at any depth, for a reason that may have passed."""
+        for child in self._children_of(id):
+            reason = child.get("reason")
+            if reason in _PASSING or (reason == "encrypted" and self.options.password):
+                return True
+            if reason is None and self.known(child["id"]) and self._may_go_now(child["id"]):
+                return True
+        return False
+
+    def _children_of(self, id: DocumentId) -> Sequence[dict[str, Any]]:
+        """Return the `children` entry of a known document, which is read once."""
+        if id not in self.listed:
+            self.listed[id] = self.known_children(id)
+        return self.listed[id]
 
     def _forget(self, outcome: _Outcome) -> None:
         """Free what a reported file held: its lines, and the files taken out of it."""

@@ -10,19 +10,23 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
+from itertools import count
+from pathlib import Path, PurePosixPath
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from engine.documents.drafts import ChildFile
+from engine.documents.drafts import ChildFailure, ChildFile
 from engine.documents.unpacking import Share, too_much
 
 # A folder for files taken out of other files, and safe names for them.
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LONGEST_NAME = 300
+_LONGEST_SUFFIX = 20
 
 
 class Scratch:
@@ -59,7 +63,38 @@ def safe_name(name: str) -> str:
     """Return a relative name with forward slashes, without `..`, drive, control or direction-changing characters."""
     parts = _CONTROL.sub("", name.replace("\\", "/")).split("/")
     kept = [part.strip() for part in parts if part.strip() not in ("", ".", "..") and not part.strip().endswith(":")]
-    return "/".join(kept)[-_LONGEST_NAME:] or "unnamed"
+    whole = "/".join(kept) or "unnamed"
+    return whole if len(whole) <= _LONGEST_NAME else safe_name(whole[-_LONGEST_NAME:])
+
+
+def named_apart(
+    children: Sequence[ChildFile], failures: Sequence[ChildFailure]
+) -> tuple[tuple[ChildFile, ...], tuple[ChildFailure, ...]]:
+    """Give the files inside one file different names: `scan.pdf`, `scan (2).pdf`."""
+    names = _apart([*(child.name for child in children), *(failure.name for failure in failures)])
+    named_children = tuple(replace(child, name=next(names)) for child in children)
+    return named_children, tuple(replace(failure, name=next(names)) for failure in failures)
+
+
+def _apart(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, each once; the first file of a name keeps it."""
+    taken, kept = set(names), set[str]()
+    copies: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
+    for name in names:
+        unique = name
+        if name in kept:
+            numbered = (_numbered(name, copy) for copy in copies[name])
+            unique = next(other for other in numbered if other not in taken)
+        kept.add(name)
+        taken.add(unique)
+        yield unique
+
+
+def _numbered(name: str, copy: int) -> str:
+    suffix = PurePosixPath(name).suffix
+    if len(suffix) > _LONGEST_SUFFIX:
+        suffix = ""
+    return safe_name(f"{name.removesuffix(suffix)} ({copy}){suffix}")
 
 
 PREFIX = "redwell-scratch-"

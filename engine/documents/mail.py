@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from email.message import Message
 from email.parser import BytesParser
 
 from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, text_page
-from engine.documents.encoding import decode
+from engine.documents.encoding import decode, decode_declared
 from engine.documents.leftovers import Scratch
 from engine.documents.web import html_lines, visible_text
 from engine.errors import DocumentError
@@ -44,6 +45,7 @@ class _Parts:
 
 def parse_mail(data: bytes, scratch: Scratch) -> Contents:
     """Read an e-mail; raise DocumentError (encrypted, corrupt)."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     if data.startswith(_WIDE_MARKS) or b"\0" in data[:_HEAD_BYTES]:
         data = decode(data)[0].encode()
     message = BytesParser(policy=policy.default).parsebytes(data)
@@ -57,6 +59,8 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
     parts = _Parts()
     _sort_parts(message, parts)
     warnings: list[str] = []
+    if any(map(_lacks_parts, [*parts.bodies, *parts.others])):
+        warnings.append("the mail says that it has parts, but has none; what it holds was read as text")
     body = "\n\n".join(text for part in parts.bodies if (text := _body_text(part, warnings)).strip())
     if others := _other_words(parts.others, body):
         warnings.append(f"the HTML part says something else than the plain text; its lines are marked {_HTML_MARK}")
@@ -95,17 +99,39 @@ def _single(headers: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def header_values(message: Message, name: str) -> list[str]:
     """Return the values of a header; one that cannot be parsed is given raw."""
+    headers = _headers(message, name)
     try:
-        values = [str(value) for value in message.get_all(name, [])]
+        values = [str(value) for value in headers.get_all(name, [])]
     except _HEADER_ERRORS:
-        values = [str(value) for key, value in message.raw_items() if key.lower() == name.lower()]
+        values = [str(value) for _, value in headers.raw_items()]
     clean = (" ".join(value.split()) for value in values)
     return [value for value in clean if value]
 
 
+def _headers(message: Message, *names: str) -> Message:
+    """Return a message of these headers alone, with the letters of raw bytes beyond ASCII.
+
+    The standard library would put U+FFFD for those that are not UTF-8.
+    """
+    wanted = {name.lower() for name in names}
+    headers: Message = Message(policy=policy.default)
+    for key, value in message.raw_items():
+        if key.lower() in wanted:
+            text = str(value)
+            headers.set_raw(key, text if text.isascii() else decode(text.encode("utf-8", "surrogateescape"))[0])
+    return headers
+
+
+def _lacks_parts(part: Message) -> bool:
+    """Say whether a part should have parts of its own, and has none: its boundary is missing, or is not its own."""
+    return part.get_content_maintype() == "multipart" and not part.is_multipart()
+
+
 def _sort_parts(part: Message, parts: _Parts) -> None:
     kind = part.get_content_type()
-    if kind == "multipart/alternative":
+    if _lacks_parts(part):
+        parts.bodies.append(part)
+    elif kind == "multipart/alternative":
         _sort_alternatives([p for p in part.get_payload() if isinstance(p, Message)], parts)
     elif part.is_multipart() and kind != "message/rfc822":
         for inner in part.get_payload():
@@ -130,7 +156,8 @@ def _sort_alternatives(choices: list[Message], parts: _Parts) -> None:
         key=lambda bodies: (not _body_text(bodies[0], []).strip(), bodies[0].get_content_type() != "text/plain")
     )
     parts.bodies += readings[0] if readings else []
-    parts.others += [part for bodies in readings[1:] for part in bodies if part.get_content_type() == "text/html"]
+    others = [part for bodies in readings[1:] for part in bodies]
+    parts.others += [part for part in others if part.get_content_type() == "text/html" or _lacks_parts(part)]
     parts.others += [part for inner in sorted_choices for part in inner.others]
 
 
@@ -162,7 +189,7 @@ def _is_attachment(part: Message) -> bool:
 
 def _filename(part: Message) -> str:
     try:
-        return part.get_filename() or ""
+        return _headers(part, "Content-Disposition", "Content-Type").get_filename() or ""
     except _HEADER_ERRORS:
         return ""
 
@@ -177,10 +204,11 @@ def _decoded(part: Message, warnings: list[str]) -> str:
     data = _bytes(part)
     charset = str(part.get_content_charset() or "utf-8")
     try:
-        return data.decode(charset)
+        return decode_declared(data, charset)
     except (LookupError, UnicodeDecodeError):
         text, encoding, lost = decode(data)
-        warnings.append(f"a part of the body declares {charset}, which it is not; read as {encoding}")
+        if encoding != charset:
+            warnings.append(f"a part of the body declares {charset}, which it is not; read as {encoding}")
         warnings.extend(lost)
         return text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.disk import is_disk_full
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
 from engine.documents.kinds import recognise
-from engine.documents.leftovers import Scratch
+from engine.documents.leftovers import Scratch, named_apart
 from engine.documents.options import ParseOptions
 from engine.documents.plain_file import open_plain
 from engine.documents.unpacking import Share
@@ -55,7 +55,7 @@ def parse_file(
             reason="out_of_memory",
             advice="Split it into smaller files and read those.",
         ) from error
-    parts = (tuple(contents.children), tuple(contents.failures))
+    parts = named_apart(contents.children, contents.failures)
     if contents.pages is None:
         return ParsedFile(None, recognised.kind, *parts)
     contents = replace(contents, warnings=[*recognised.warnings, *contents.warnings])

@@ -47,10 +47,16 @@ def _table(table: Any, number: int) -> Table:
     return Table(number, Box(*(round(float(v), 2) for v in table.bbox)), rows, has_header)
 
 
+_mupdf = pymupdf.mupdf
+
 Size = tuple[float, float]
 
 _UNREAD_PICTURE = 0.15
 _NAMED = 10
+_DYNAMIC_FORM = (
+    "it is a dynamic form (XFA), of which only what stands on its pages was read; open it in Adobe Reader and print it"
+    " to a new PDF"
+)
 _DECRYPT = "Open the PDF in a reader with the password, and save the attachment as a file of its own."
 
 
@@ -98,6 +104,8 @@ def parse_pdf(path: Path, options: ParseOptions, scratch: Scratch, progress: Pro
             reading.warnings.insert(0, "the PDF was damaged and has been repaired; parts of it may be missing")
         children, failures = _attachments(pdf, scratch)
         reading.warnings += _layers_off(pdf)
+        if _is_dynamic_form(pdf):
+            reading.warnings.append(_DYNAMIC_FORM)
         return Contents(
             reading.pages,
             reading.tables,
@@ -285,14 +293,24 @@ def _layers_off(pdf: Any) -> list[str]:
     return [f"{what} switched off {'was' if len(names) == 1 else 'were'} not read: {', '.join(names[:_NAMED])}"]
 
 
+def _is_dynamic_form(pdf: Any) -> bool:
+    """Say whether the pages are made only when the form is opened: the file holds a notice in their place."""
+    has_form = pdf.xref_get_key(-1, "Root/AcroForm/XFA")[0] != "null"
+    return has_form and bool(pdf.xref_get_key(-1, "Root/NeedsRendering") == ("bool", "true"))
+
+
 def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[ChildFailure]]:
     """Take out the files embedded in the PDF."""
     children, failures = [], []
-    for name in pdf.embfile_names():
+    try:
+        _flatten_embedded(pdf)
+    except MUPDF_ERRORS as error:
+        failures.append(_stuck("embedded files", error))
+    for number, name in enumerate(pdf.embfile_names()):
         try:
-            info = pdf.embfile_info(name)
+            info = pdf.embfile_info(number)
             scratch.claim(1, int(info.get("size") or 0))
-            data = pdf.embfile_get(name)
+            data = pdf.embfile_get(number)
             if data or not info.get("length"):
                 children.append(scratch.write(info.get("filename") or name, data))
             else:
@@ -312,6 +330,32 @@ def _attachments(pdf: Any, scratch: Scratch) -> tuple[list[ChildFile], list[Chil
             except MUPDF_ERRORS as error:
                 failures.append(_stuck(name, error))
     return children, failures
+
+
+def _flatten_embedded(pdf: Any) -> None:
+    """List all embedded files at the root of their tree of names, where alone the library looks for them."""
+    tree = _mupdf.pdf_dict_getp(_mupdf.pdf_trailer(_mupdf.PdfDocument(pdf.this)), "Root/Names/EmbeddedFiles")
+    if not _items(tree, "Kids"):
+        return
+    names: list[Any] = []
+    waiting, seen = [tree], set[int]()
+    while waiting:
+        node = waiting.pop()
+        number = _mupdf.pdf_to_num(node)  # 0 for one that lies in its parent
+        if number in seen:
+            continue
+        if number:
+            seen.add(number)
+        names += _items(node, "Names")
+        waiting += reversed(_items(node, "Kids"))
+    flat = _mupdf.pdf_dict_put_array(tree, pymupdf.PDF_NAME("Names"), len(names))
+    for name in names:
+        _mupdf.pdf_array_push(flat, name)
+
+
+def _items(node: Any, key: str) -> list[Any]:
+    array = _mupdf.pdf_dict_gets(node, key)
+    return [_mupdf.pdf_array_get(array, number) for number in range(_mupdf.pdf_array_len(array))]
 
 
 def _pages_with_pins(pdf: Any) -> Iterator[Any]:

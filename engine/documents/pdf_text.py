@@ -191,12 +191,23 @@ def _with_buttons(page: Any, fragments: list[Fragment], matrix: Any) -> list[Fra
     """Write check boxes and radio buttons as `[x]` and `[ ]`, in place of the glyph that draws the tick."""
     for widget in page.widgets(types=_BUTTONS):
         box = _box(pymupdf.Rect(widget.rect) * matrix)
-        mark = "[x]" if widget.field_value not in (None, False, "", "Off", "No") else "[ ]"
-        if widget.field_type == pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON and mark == "[x]":
-            mark = "[x]" if widget.field_value == widget.on_state() or widget.field_value is True else "[ ]"
         fragments = [f for f in fragments if not _inside(f.box, box)]
-        fragments.append(Fragment(mark, box, box))
+        fragments.append(Fragment("[x]" if _is_ticked(page, widget) else "[ ]", box, box))
     return fragments
+
+
+def _is_ticked(page: Any, button: Any) -> bool:
+    """Say whether the page shows a tick: by the state of the button's appearance, else by the value of its field.
+
+    The state may have any name but `Off`, and several buttons may share one field.
+    """
+    kind, state = page.parent.xref_get_key(button.xref, "AS")
+    if kind == "name":
+        return bool(state != "/Off")
+    if button.field_value in (None, False, "", "Off"):
+        return False
+    is_radio = button.field_type == pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON
+    return not is_radio or button.field_value is True or button.field_value == button.on_state()
 
 
 def _rules(paths: list[dict[str, Any]], matrix: Any) -> tuple[Box, ...]:

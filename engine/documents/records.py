@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,6 +17,8 @@ from engine.errors import DocumentError
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 64 * 1024 * 1024
 _BLOCK = 64 * 1024
+_NAMED_DELIMITER = re.compile(r'"?sep=([^\w\s"\x00-\x1f]|\t)"?\s*', re.IGNORECASE)
+"""The first line of some files, for Excel."""
 
 
 def read_rows(path: Path, kind: str | None = None, *, strict: bool = False) -> Iterator[dict[str, Any]]:
@@ -78,6 +81,10 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
     csv.field_size_limit(_LONGEST_FIELD)
     delimiter = _delimiter(file.read(_BLOCK), first="\t" if name.lower().endswith(".tsv") else "")
     file.seek(0)
+    if (named := _NAMED_DELIMITER.fullmatch(file.readline(_BLOCK))) is None:
+        file.seek(0)
+    else:
+        delimiter = named[1]
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     header: list[str] | None = None
     try:
@@ -91,7 +98,9 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
             yield dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
     except csv.Error as error:
         raise DocumentError(
-            f"{name}, line {reader.line_num}: {error}", reason="corrupt", advice="Correct the quotes on this line."
+            f"{name}, line {reader.line_num + (named is not None)}: {error}",
+            reason="corrupt",
+            advice="Correct the quotes on this line.",
         ) from error
 
 

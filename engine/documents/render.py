@@ -22,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 """How every such picture begins."""
 
 
-def render_page(
+def render_page(  # noqa: PLR0913 - what is drawn, and how
     path: Path,
     page: int,
     *,
@@ -30,14 +30,16 @@ def render_page(
     out: Path,
     dpi: int = 150,
     member: str = "",
+    member_id: str | None = None,
     options: ParseOptions | None = None,
     child: Child | None = None,
 ) -> None:
     """Write page `page` (from 1) of a PDF or picture as a PNG to `out`, with `boxes` (points) drawn on it.
 
-    `member` names a file inside `path`, as `attachment.pdf` in a mail or `folder/scan.png` in a ZIP. The work is done
-    in a child process, `child` if there is one. Raise DocumentError: `no_page_image` for a kind without pages or a page
-    that is not there, `crashed` (also when it takes too long), or what reading the file raises.
+    `member` names a file inside `path`, as `attachment.pdf` in a mail or `folder/scan.png` in a ZIP; `member_id` is its
+    digest, where that is known. The work is done in a child process, `child` if there is one. Raise DocumentError:
+    `no_page_image` for a kind without pages or a page that is not there, `crashed` (also when it takes too long), or
+    what reading the file raises.
     """
     options = options or ParseOptions()
     with tempfile.TemporaryDirectory(prefix="redwell-", dir=child.folder if child else None) as scratch:
@@ -49,6 +51,7 @@ def render_page(
             "dpi": dpi,
             "out": str(Path(scratch) / "page.png"),
             "member": member,
+            "member_id": member_id,
             "scratch": scratch,
             "options": options.to_json(),
         }

@@ -14,7 +14,7 @@ from bs4.element import NavigableString, PageElement, PreformattedString
 
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.encoding import decode
+from engine.documents.encoding import decode, decode_declared
 
 # Whether a reader of an HTML page sees a text: what the `style` and the attributes of its elements say.
 #
@@ -179,7 +179,7 @@ def _decode(data: bytes) -> tuple[str, str, list[str]]:
     if declared:
         name = declared[1].decode("ascii")
         try:
-            return data.decode(name), name.lower(), []
+            return decode_declared(data, name), name.lower(), []
         except (LookupError, UnicodeDecodeError):
             pass  # a wrong declaration is common; the statistics below decide
     return decode(data)

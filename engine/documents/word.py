@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import docx
+from docx.opc.constants import CONTENT_TYPE
 from docx.opc.exceptions import PackageNotFoundError
+from docx.opc.part import PartFactory, XmlPart
 from docx.oxml.ns import qn
+from docx.package import Package
+from docx.parts.document import DocumentPart
 from lxml import etree
 
 from engine.documents.archive import OFFICE_ERRORS, check_bomb
@@ -56,8 +61,8 @@ class Looks:
     def _properties(self, run: Any, paragraph: Any) -> Iterator[Any]:
         """Yield what holds properties of a run: its own, of its style, of its paragraph's, of the usual styles."""
         yield from run.iterchildren(qn("w:rPr"))
-        names = [_style_name(run, "w:rPr/w:rStyle")]
-        names.append(_style_name(paragraph, "w:pPr/w:pStyle") if paragraph is not None else None)
+        names = [_value_of(run, "w:rPr/w:rStyle")]
+        names.append(_value_of(paragraph, "w:pPr/w:pStyle") if paragraph is not None else None)
         for name in (*names, *self._usual):
             for style in self._based(name):
                 yield from style.iterchildren(qn("w:rPr"), qn("w:pPr"))
@@ -68,14 +73,14 @@ class Looks:
             if (style := self._styles.get(name)) is None:
                 return
             yield style
-            name = _style_name(style, "w:basedOn")
+            name = _value_of(style, "w:basedOn")
 
     def _is_on_white(self, run: Any, paragraph: Any, properties: list[Any]) -> bool:
         grounds = [*properties, *(paragraph.iterchildren(qn("w:pPr")) if paragraph is not None else ())]
         for outer in run.iterancestors():
             if outer.tag == qn("w:txbxContent"):
                 return False
-            if outer.tag == qn("w:tbl") and _style_name(outer, "w:tblPr/w:tblStyle") not in _PLAIN_TABLES:
+            if outer.tag == qn("w:tbl") and _value_of(outer, "w:tblPr/w:tblStyle") not in _PLAIN_TABLES:
                 return False
             grounds += outer.iterchildren(qn("w:tcPr"), qn("w:tblPr"))
         return self._has_white_pages and not any(map(_is_shaded, grounds)) and not self._floats(run)
@@ -92,7 +97,8 @@ def _is_usual(style: Any) -> bool:
     return bool(style.get(qn("w:default")) == "1" and style.get(qn("w:type")) != "table")
 
 
-def _style_name(element: Any, path: str) -> str | None:
+def _value_of(element: Any, path: str) -> str | None:
+    """Return the `w:val` of the element at a path, None where there is none."""
     mark = element.find("/".join(map(qn, path.split("/"))))
     return mark.get(qn("w:val")) if mark is not None else None
 
@@ -123,10 +129,18 @@ _CONTAINERS = frozenset(
     qn(tag)
     for tag in ("w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:txbxContent", "w:body")
 )
+_STORIES = (*_NOTES, "header", "footer")
+_PICTURES = (qn("a:blip"), qn("c:chart"), qn("dgm:relIds"), "{urn:schemas-microsoft-com:vml}imagedata")
 _BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SKIPPED = frozenset((_FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
 _ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
+_TICKS = {0xF0FB: "[x]", 0xF0FC: "[x]", 0xF0FD: "[x]", 0xF0FE: "[x]", 0xF06F: "[ ]", 0xF0A8: "[ ]"}
+"""Signs of the font Wingdings that forms use."""
+_CODE = re.compile(r"[0-9A-Fa-f]{1,4}")
+
+_WITH_MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
+PartFactory.part_type_for[_WITH_MACROS] = DocumentPart  # python-docx knows only the one without
 
 
 def parse_docx(path: Path, options: ParseOptions) -> Contents:
@@ -134,18 +148,54 @@ def parse_docx(path: Path, options: ParseOptions) -> Contents:
     with zipfile.ZipFile(path) as archive:
         check_bomb(archive.infolist(), options)
     try:
-        document: Any = docx.Document(str(path))
+        document = _open(path)
         lines = list(_document_lines(document))
         metadata = _metadata(document)
-        pictures = len(document.inline_shapes)
+        warnings = _left_out(document)
     except _ERRORS as error:
         raise DocumentError(
             f"the Word file cannot be read ({error})",
             reason="corrupt",
             advice="Open it in a word processor and save it again.",
         ) from error
-    warnings = [f"{pictures} pictures in the text were not read"] if pictures else []
     return Contents([PageDraft(lines, reason="Word file")], metadata=metadata, warnings=warnings)
+
+
+def _open(path: Path) -> Any:
+    """Open a Word file, with or without macros, which are not run."""
+    part: Any = Package.open(str(path)).main_document_part
+    if part.content_type not in (CONTENT_TYPE.WML_DOCUMENT_MAIN, _WITH_MACROS):
+        raise ValueError(f"its main part is of the type {part.content_type}")
+    return part.document
+
+
+def _left_out(document: Any) -> list[str]:
+    """Say what of the body, the headers and footers, and the notes was not read."""
+    stories = list(_stories(document))
+    pictures = sum(not _is_fallback(picture) for story in stories for picture in story.iter(*_PICTURES))
+    inserted = sum(1 for story in stories for _ in story.iter(qn("w:altChunk")))
+    warnings = [f"{_were(pictures, 'picture')} not read"] if pictures else []
+    if inserted:
+        advice = "open the document in Word and save it again, which makes their text part of its own"
+        warnings.append(f"{_were(inserted, 'inserted file')} not read; {advice}")
+    return warnings
+
+
+def _were(number: int, what: str) -> str:
+    return f"1 {what} was" if number == 1 else f"{number} {what}s were"
+
+
+def _stories(document: Any) -> Iterator[Any]:
+    yield document.element
+    for relation in document.part.rels.values():
+        if not relation.is_external and relation.reltype.rsplit("/", 1)[-1] in _STORIES:
+            yield _root(relation.target_part)
+
+
+def _root(part: Any) -> Any:
+    if isinstance(part, XmlPart):
+        return part.element
+    return etree.fromstring(part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
 def _document_lines(document: Any) -> Iterator[LineDraft]:
@@ -208,6 +258,8 @@ def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str
             yield how, child.text or ""
         elif child.tag in _BREAKS:
             yield how, _BREAKS[child.tag]
+        elif child.tag in _SIGNS:
+            yield how, _SIGNS[child.tag](child)
         elif child.tag == qn("w:del"):
             yield from _pieces(child, looks, _DELETED)
         elif child.tag == qn("w:r") and how == _SHOWN:
@@ -216,11 +268,48 @@ def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str
             yield from _pieces(child, looks, how)
 
 
+def _check_box(box: Any) -> str:
+    """Return the tick of a check box of a form; one without a state has its default."""
+    state = box.find(qn("w:checked"))
+    if state is None:
+        state = box.find(qn("w:default"))
+    return "[ ]" if state is None or state.get(qn("w:val")) in _OFF else "[x]"
+
+
+def _choice(choices: Any) -> str:
+    """Return the entry that is chosen of a list of a form, else its default, else the first."""
+    entries = [entry.get(qn("w:val"), "") for entry in choices.iterchildren(qn("w:listEntry"))]
+    number = _value_of(choices, "w:result") or _value_of(choices, "w:default") or "0"
+    return entries[int(number)] if number.isdecimal() and int(number) < len(entries) else ""
+
+
+def _symbol(symbol: Any) -> str:
+    """Return a sign that is given by its font and number: a tick, or a character that can be shown."""
+    digits = symbol.get(qn("w:char"), "")
+    code = int(digits, 16) if _CODE.fullmatch(digits) else 0
+    if symbol.get(qn("w:font")) == "Wingdings" and code in _TICKS:
+        return _TICKS[code]
+    character = chr(code)
+    return character if character.isprintable() or unicodedata.category(character) == "Co" else ""
+
+
+_SIGNS: Final[Mapping[str, Callable[[Any], str]]] = {
+    qn("w:checkBox"): _check_box,
+    qn("w:ddList"): _choice,
+    qn("w:sym"): _symbol,
+}
+"""Fields of forms, and signs, by what they show."""
+
+
 def _text_boxes(paragraph: Any) -> Iterator[Any]:
     """Yield text boxes once: Word writes each a second time as a fallback for old readers."""
     for box in paragraph.iter(qn("w:txbxContent")):
-        if not any(ancestor.tag == _FALLBACK for ancestor in box.iterancestors()):
+        if not _is_fallback(box):
             yield box
+
+
+def _is_fallback(element: Any) -> bool:
+    return any(ancestor.tag == _FALLBACK for ancestor in element.iterancestors())
 
 
 def _table_lines(table: Any, looks: Looks) -> Iterator[LineDraft]:
@@ -244,8 +333,7 @@ def _note_lines(document: Any, looks: Looks) -> Iterator[LineDraft]:
         label = _NOTES.get(relation.reltype.rsplit("/", 1)[-1])
         if label is None or relation.is_external:
             continue
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        for note in etree.fromstring(relation.target_part.blob, parser):
+        for note in _root(relation.target_part):
             text = " ".join(line.text for line in _block_lines(note, looks))
             author = " ".join((note.get(qn("w:author")) or "").split())
             if text:

@@ -116,14 +116,19 @@ class Pipeline(OperatorMethods):
         """Return the pipeline as YAML that loads as the same; write it to `path` too if that is given.
 
         Written into another folder, relative paths of datasets become absolute. In-memory rows are not part of it.
+        Raises RedwellError where it cannot be written; the file that was there is then as it was.
         """
+        from engine.executor.translation import redwell_errors  # noqa: PLC0415
+        from storage.export.atomic import replacing  # noqa: PLC0415
+
         if not self.plan.operators:
             raise UsageError("a pipeline without operators cannot be written", advice="Add one, such as map().")
         if path is None:
             return to_yaml(self.plan)
         file = Path(path).expanduser().absolute()
         text = to_yaml(self._part.settled(file.parent).plan)
-        file.write_text(text, encoding="utf-8")
+        with redwell_errors(), replacing(file) as part:
+            part.write_text(text, encoding="utf-8")
         return text
 
     def to_python(self) -> str:

@@ -17,6 +17,7 @@ from engine.language.position import Where
 from engine.loader import parsing_keys
 from engine.plan.dataset import Parsing
 from engine.plan.plan import Dataset, DatasetType, Plan, Step, SystemPrompt
+from engine.plan.sources import DATA_SUFFIXES
 
 AnyPath = str | os.PathLike[str]
 ParsingLike = Sequence[Mapping[str, Any]]
@@ -81,6 +82,11 @@ def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sh
         raise UsageError(f"there is no {what} {place}", advice="Check the path; a relative one starts at this folder.")
     if type == "file" and place.is_dir():
         raise UsageError(f"{place} is a folder", advice="Read it with read_folder.")
+    if type == "file" and place.suffix.lower() not in DATA_SUFFIXES:
+        raise UsageError(
+            f"the suffix of {place.name} is none of a data file: {', '.join(DATA_SUFFIXES)}",
+            advice="Rename the file, or read it as a document with read_folder.",
+        )
     made = re.sub(r"\W+", "_", place.stem).strip("_") or "data"
     return _pipeline(Dataset(name or made, type, location.as_posix(), sheet, parsing=tuple(map(_parsing, parsing))), {})
 

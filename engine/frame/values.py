@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
+import sys
 import textwrap
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from engine.errors import UsageError
@@ -62,10 +64,10 @@ def source_of(function: Callable[..., Any]) -> str:
     written = tree.body[0]
     if not isinstance(written, ast.FunctionDef):
         raise UsageError(f"code: {name} is no plain function", advice="Write a function with def, not async def.")
-    around = inspect.getclosurevars(function)
-    imports = []
-    for needed, value in {**around.nonlocals, **around.globals}.items():
+    imports: list[str] = []
+    for needed, value in _from_around(function).items():
         if isinstance(value, types.ModuleType):
+            imports += (f"import {inner}\n" for inner in _submodules(written, needed, value.__name__))
             imports.append(f"import {value.__name__} as {needed}\n")
         elif value is not function:
             raise UsageError(
@@ -78,3 +80,24 @@ def source_of(function: Callable[..., Any]) -> str:
             argument.annotation = None  # it would name what is outside
     again = f"\n\n{name} = {FUNCTION}" if name != FUNCTION else ""
     return "".join(imports) + ast.unparse(written) + again + "\n"
+
+
+def _from_around(function: types.FunctionType) -> dict[str, Any]:
+    """Return what a function uses from outside of it, also inside comprehensions and inner functions."""
+    names = dict.fromkeys(_global_names(function.__code__))
+    around = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    return {**inspect.getclosurevars(function).nonlocals, **around}
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _global_names(inner)
+
+
+def _submodules(tree: ast.AST, name: str, module: str) -> Iterator[str]:
+    """Yield the modules that a function reaches through another: `importlib.metadata` through `importlib`."""
+    chains = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    inner = {module + chain.removeprefix(name) for chain in chains if chain.startswith(f"{name}.")}
+    yield from sorted(inner & sys.modules.keys())

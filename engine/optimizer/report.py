@@ -23,7 +23,7 @@ from engine.optimizer.search import Search
 from engine.plan.dataset import Dataset
 from engine.plan.plan import Plan
 from engine.rows import RowId
-from models.protocol import canonical_json
+from storage.codec import dump_json
 from storage.export.atomic import replacing
 
 # Plans as pipeline files that a person reads and runs, beside the one that was given.
@@ -96,7 +96,7 @@ def report_body(result: BuildResult, given: Loaded, folder: Path) -> dict[str, A
 
 def report_json(body: Mapping[str, Any]) -> str:
     """Write a report for programs: one JSON object."""
-    return canonical_json(body) + "\n"
+    return dump_json(body) + "\n"
 
 
 def report_html(body: Mapping[str, Any]) -> str:
@@ -114,7 +114,7 @@ def write_report(body: Mapping[str, Any], path: Path) -> Path:
     beside = path.with_suffix(".json")
     for target, text in ((path, report_html(body)), (beside, report_json(body))):
         with replacing(target) as part:
-            part.write_text(text, encoding="utf-8")
+            part.write_text(text, encoding="utf-8", errors="backslashreplace")
     return beside
 
 

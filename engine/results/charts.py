@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from engine.results.shown import Bar, Bars, Matrix, OverTime, Period, Unit
 from engine.results.table import ResultView, Selection
 from engine.results.values import date_of, items, leaves
+from engine.values.cells import dated_parts
 
 MOST_PERIODS = 240
 """Periods in one chart; with more, months become years."""
@@ -29,7 +30,7 @@ def count_over_time(view: ResultView, wanted: Selection, column: str, period: Pe
     """Count the dates that a column names by year or month, those of one row once for each period."""
     view.check_column(column)
     cells = (view.cell(number, column) for number in view.select(wanted))
-    rows = [{date for leaf in leaves(cell) if (date := date_of(leaf)) is not None} for cell in cells]
+    rows = [{date for leaf in leaves(cell, dated_parts) if (date := date_of(leaf)) is not None} for cell in cells]
     by_month = [{year * 12 + month - 1 for year, month, _ in dates if month} for dates in rows]
     months = set().union(*by_month)
     if period == "year" or not months or max(months) - min(months) >= MOST_PERIODS:

@@ -118,7 +118,8 @@ def _entity(id: str, schema: str, **properties: str | tuple[str, ...]) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha1("\0".join(("redwell", *parts)).encode(), usedforsecurity=False).hexdigest()
+    text = "\0".join(("redwell", *parts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha1(text, usedforsecurity=False).hexdigest()
 
 
 _LINES: Final[Mapping[str, Callable[[Network, Mapping[str, str]], Iterator[str]]]] = MappingProxyType(

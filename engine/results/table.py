@@ -98,8 +98,8 @@ class ResultView:
         numbers = {self._numbers[row_id] for row_id in book.row_ids & self._numbers.keys()}
         edited = frozenset(self.rows[number].identity(self.columns) for number in numbers)
         if not book.identities <= edited:
-            identities = self._all_identities()
-            numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in book.row_digests}
+            identities, digests = self._all_identities(), book.row_digests
+            numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in digests}
         kept = reviews_of_rows((self.rows[number] for number in sorted(numbers)), self.columns, book, edited)
         placed = {self.rows[number].id for number in kept}
         self.unplaced = max(len(book.row_ids) - len(placed), 0)
@@ -200,7 +200,7 @@ class ResultView:
 @dataclass(frozen=True)
 class _Kept:
     stamp: tuple[Any, ...]
-    reviews: tuple[int, int, int]
+    reviews: tuple[int, int, int, str]
     view: ResultView
 
 

@@ -14,7 +14,7 @@ from engine.language.position import did_you_mean
 from engine.results.values import is_empty, shown
 from engine.text.dates import PartialDate, date_mentions, parse_date
 from engine.values.base import PROBLEM
-from engine.values.cells import is_typed, parts
+from engine.values.cells import dated_parts, is_typed
 from storage.export.table import ResultRow, ResultTable, free_name
 
 SAMPLED_CELLS = 200
@@ -181,10 +181,10 @@ def _of_object(row: str, path: str, value: Mapping[str, Any]) -> Iterator[Entry 
 
 
 def _of_typed(row: str, path: str, value: Mapping[str, Any]) -> Entry | Undated:
-    """Read the parts of a typed value: a range is one entry from its first day to its last."""
-    dates = [date for part in parts(value) if (date := _sure(str(part))) is not None]
+    """Read the parts of a date: a range is one entry from its first day to its last. Badges and sums are no years."""
+    dates = [date for part in dated_parts(value) if (date := _sure(part)) is not None]
     if not dates:
-        return Undated(row, path, shown(value), str(value[PROBLEM] or "it names no date"))
+        return Undated(row, path, shown(value), _two_readings(str(value[PROBLEM] or "it names no date")))
     firsts, lasts = [_first_day(date) for date in dates], [_last_day(date) for date in dates]
     written = " to ".join(dict.fromkeys(str(date.iso) for date in dates))
     return Entry(row, path, written, min(firsts), max(lasts))
@@ -200,17 +200,25 @@ def _of_text(row: str, path: str, text: str) -> Entry | Undated:
 
 
 _TWO_READINGS = "it may be "
+_MAY_BE = " may be "
 
 
 def _why_not(text: str) -> str:
     mentions = date_mentions(text)
     for mention in mentions:
-        if mention.date is None and mention.problem and " may be " in mention.problem:
-            readings = mention.problem.partition(" may be ")[2].partition(":")[0]
-            return f"{_TWO_READINGS}{readings}: no order of day and month is declared"
+        if mention.date is None and mention.problem and _MAY_BE in mention.problem:
+            return _two_readings(mention.problem)
         if mention.date is None or mention.date.year is None:
             return mention.problem or "no year is written"
     return "it is more than a date" if mentions else "it names no date"
+
+
+def _two_readings(problem: str) -> str:
+    """Word the problem of a date that can be read in two ways as all lists do; return any other as it is."""
+    readings = problem.partition(_MAY_BE)[2].partition(":")[0]
+    if not date_mentions(readings):
+        return problem
+    return f"{_TWO_READINGS}{readings}: no order of day and month is declared"
 
 
 def _sure(text: str) -> PartialDate | None:

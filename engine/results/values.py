@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.errors import UsageError
@@ -15,6 +15,7 @@ from engine.values.cells import cell_text as typed_text
 from engine.values.cells import is_typed, main_part, normalised_text, parts, retyped
 from storage.export.cells import JOINER, cell_text
 
+_MARK = JOINER.strip()
 _LONGEST_DATE = 60
 _LONGEST_NUMBER = 300
 """Characters; a whole number of more digits may be beyond what a double holds."""
@@ -48,17 +49,17 @@ def items(value: Any) -> Iterator[str]:
         yield shown(value)
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield the plain values inside a cell: of a typed value what was read, not the text."""
+def leaves(value: Any, read: Callable[[Mapping[str, Any]], Iterable[Any]] = parts) -> Iterator[Any]:
+    """Yield the plain values inside a cell: of a typed value what `read` gives, by default all of its parts."""
     if is_typed(value):
-        for part in parts(value):
-            yield from leaves(part)
+        for part in read(value):
+            yield from leaves(part, read)
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from leaves(inner)
+            yield from leaves(inner, read)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from leaves(inner)
+            yield from leaves(inner, read)
     elif not is_empty(value):
         yield value
 
@@ -110,6 +111,9 @@ def sort_key(value: Any) -> tuple[int, Any]:
         return 0, number
     if (date := date_of(value)) is not None:
         return 1, date
+    main = main_part(value) if is_typed(value) else None
+    if isinstance(main, str):
+        return 2, f"{shown(main)}\0{shown(value)}".casefold()
     return 2, shown(value).casefold()
 
 
@@ -145,10 +149,33 @@ def _typed_list(text: str, original: list[Any]) -> list[Any]:
     is_plain = all(map(is_typed, original)) or (len(kinds) < 2 and kinds.isdisjoint((dict, list)))
     if is_json or not is_plain:
         return _json_items(text, kinds)
+    known = {shown(item): item for item in original if not is_empty(item)}
+    written = _cut(" ".join(text.split()), known)
     like = next((item for item in original if item is not None), "")
-    kept = {shown(item): item for item in original if is_typed(item)}
-    parts = (part.strip() for part in text.split(JOINER.strip()))
-    return [kept.get(part) or typed(part, like) for part in parts if part]
+    likes = original if len(written) == len(original) else [like] * len(written)
+    return [
+        known[part] if part in known else typed(part, like if same is None else same)
+        for part, same in zip(written, likes, strict=True)
+    ]
+
+
+def _cut(text: str, known: Collection[str]) -> list[str]:
+    """Cut a list, typed with `;` between its items, into them; an item that was there may itself hold a `;`.
+
+    Raises UsageError where one that was there holds a `;` and is not in the text as it was.
+    """
+    parts: list[str] = []
+    missing = {item for item in known if _MARK in item}
+    longest_first = sorted(missing, key=len, reverse=True)
+    while text:
+        whole = next((item for item in longest_first if f"{text};".startswith(f"{item};")), None)
+        part = text.partition(_MARK)[0] if whole is None else whole
+        missing.discard(part)
+        parts.append(part.strip())
+        text = text[len(part) + 1 :].lstrip()
+    if missing:
+        raise UsageError("an item of this list holds a ;, which parts its items", advice=_ITEMS_ADVICE)
+    return [part for part in parts if part]
 
 
 def _kind(value: Any) -> type:

@@ -18,7 +18,7 @@ WORD_NUMBERS = {
 }
 _NUMERAL = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _MENTION = re.compile(
-    rf"(?<![\w.,:/-])(?P<sign>-)?[$#§]?\s?(?P<number>{_NUMERAL})(?![\w:/]|[.,:/-]\d)"
+    rf"(?<![\w.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?![\w:/]|[.,:/-]\d)"
     rf"|\b(?P<word>{'|'.join(WORD_NUMBERS)})\b(?!-(?:one|two|three|four|five|six|seven|eight|nine)\b)",
     re.IGNORECASE,
 )
@@ -38,7 +38,8 @@ def parse_number(text: str) -> Decimal | None:
 def number_mentions(text: str) -> Iterator[tuple[Decimal, int, int]]:
     """Yield each number of a plain text with its half-open character range.
 
-    Parts of dates, times, versions and codes are not numbers; neither is the 'two' of 'twenty-two'.
+    Parts of dates, times, versions and codes are not numbers; neither is the 'two' of 'twenty-two'. A dash with a
+    space behind it is no minus (Suspension - 10 days).
     """
     for match in _MENTION.finditer(text):
         if match["word"] is None:

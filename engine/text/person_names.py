@@ -105,9 +105,11 @@ _SHORT_FOR = {
 }
 """The groups of _NICKNAMES that a name is in."""
 
-_WORD_BEFORE_BADGE = r"(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
+_BEGIN = r"(?<![^\W_])"  # Moreno 4417 and David 12 hold no "no" and no "id"
+_WORD_BEFORE_BADGE = rf"{_BEGIN}(?:with\s+)?(?:badge|shield|star|serial|id)\b\.?(?:\s*(?:number|no|num|nr)\b\.?)?"
 _BADGE = re.compile(
-    rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|(?:number|no)\b\.?\s*#?|#)\s*([a-z]{{0,2}}-?\d[\da-z-]*)\s*[)\]]?"
+    rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|{_BEGIN}(?:number|no)\b\.?\s*#?|#)"
+    r"\s*([a-z]{0,2}-?\d[\da-z-]*)\s*[)\]]?"
     r"|[(\[]\s*([a-z]{0,2}-?\d{2,}[\da-z-]*)\s*[)\]]"
     r"|(?:\b|(?<=[a-z]{3}))(\d{3,}[a-z]?)\b|\b(\d{2})\b",
     re.IGNORECASE,

@@ -45,6 +45,8 @@ _NUMBERED = re.compile(
     r"\b(?:sections?|articles?|clauses?|paragraphs?|exhibits?|schedules?|pages?|no\.?|#)\s*\(?$", re.IGNORECASE
 )
 _RANGE = re.compile(r"\d\s?-\s?\D{0,4}\d")
+_DASH_BEFORE = re.compile(r"(?<![\w)\]\"'.%:-])-(\s*)$")
+"""A dash before the sign of a sum, that is not joined to the word before it (Bail-$5,000)."""
 _HUNDREDTHS = re.compile(
     rf",?\s+(?:and\s+)?(?:(?P<written>\d\d?|no)/100(?!\d)|(?P<cents>\d\d?|{WORD_NUMBER.pattern})\s+(?:cents?|pence)\b"
     r"|and\s+(?P<half>a)\s+half\b)"
@@ -221,7 +223,7 @@ def _signed(sums: list[_Sum], folded: str) -> list[_Sum]:
 def _written(match: re.Match[str], text: str, decimal: str) -> _Sum:
     """Read a sum in figures; a dash right before it is a minus, one with a space behind it may be a list's mark."""
     figure = read_figure(match["figure"], decimal, match["scale"] or "")
-    minus = re.search(r"-(\s*)$", text[: match.start()]) or re.search(r"-(\s*)$", match["minus"] or "")
+    minus = _DASH_BEFORE.search(text[: match.start()]) or re.search(r"-(\s*)$", match["minus"] or "")
     apart = minus is not None and bool(minus[1])
     problem = f"the dash before {match['figure']} may be a minus" if apart else None
     if match["tail"] == "-":

@@ -28,6 +28,13 @@ def parts(value: Mapping[str, Any]) -> Iterator[Any]:
     yield from (part for name, part in value.items() if name not in MARKS and part not in (None, "", []))
 
 
+def dated_parts(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts that may be days: texts of a type of one's own or of dates, no badges of people and no sums."""
+    kind = _kind_of(value)
+    if kind is None or kind.name in ("date", "date_range"):
+        yield from (part for part in parts(value) if isinstance(part, str))
+
+
 def normalised_text(value: Mapping[str, Any]) -> str:
     """Write what code read: `1200 USD per claim`; nothing where it read nothing."""
     known = {name: part for name, part in value.items() if name not in MARKS}
@@ -58,6 +65,7 @@ def retyped(text: str, cell: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UsageError where the text cannot be read as one without doubt.
     """
+    text = _edited_part(text, cell)
     kind = _kind_of(cell)
     if kind is None or kind.model_schema().get("type") != "string":
         raise UsageError("this value has several fields", advice="Write it as JSON, as it stands.")
@@ -65,6 +73,17 @@ def retyped(text: str, cell: Mapping[str, Any]) -> dict[str, Any]:
     if made[PROBLEM] and main_part(made) is None:
         raise UsageError(f"{text!r} cannot be read: {made[PROBLEM]}", advice=_ADVICE.get(kind.name, ""))
     return made
+
+
+def _edited_part(text: str, cell: Mapping[str, Any]) -> str:
+    """Return the part of `read (original)`, as the cell is shown, that a person has changed."""
+    text = " ".join(text.split()).removeprefix(UNREAD).strip()
+    read, written = (" ".join(part.split()) for part in (normalised_text(cell), str(cell[ORIGINAL] or "")))
+    if read and written and text != written and text.endswith(f"({written})"):
+        return text.removesuffix(f"({written})").strip() or written
+    if read and text.startswith(f"{read} (") and text.endswith(")"):
+        return text[len(read) + 2 : -1].strip()
+    return text
 
 
 _ADVICE = {

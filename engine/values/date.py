@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
-from engine.text.dates import DateMention, Order, date_mentions, spans_between
+from engine.text.dates import DateMention, Order, date_mentions, month_numbers, spans_between
 from engine.text.normalise import fold, plain
 from engine.values.base import Normalised, ValueType
 
@@ -73,10 +73,10 @@ class Date(ValueType):
         candidates = whole if whole and len({m.iso for m in whole}) == 1 and _only_years(mentions) else mentions
         if not candidates:
             return Normalised(None, original, "no date is written in it")
-        if len({(m.iso, m.problem) for m in candidates}) > 1:
+        if len({m.iso or m.problem for m in candidates}) > 1:
             days = ", ".join(m.iso or m.problem or "" for m in candidates)
             return Normalised(None, original, f"it names {len(candidates)} dates: {days}")
-        mention = candidates[0]
+        mention = min(candidates, key=lambda m: m.problem is not None)  # 3/3/19 (March 3, 2019): one writes the year
         return Normalised({"iso": mention.iso} if mention.iso else None, original, mention.problem)
 
     def mentions(self, text: str) -> Sequence[tuple[int, int]]:
@@ -142,13 +142,20 @@ def _spelled_out(text: str) -> str:
     if match := _SAME_MONTH.search(spelled):
         month = re.sub(r"^\d{1,2}(?:st|nd|rd|th|\.)?\s+", "", match["rest"])
         spelled = f"{spelled[: match.start()]}{match['first']} {month} to {match['rest']}{spelled[match.end() :]}"
-    elif match := _SAME_MONTH_NAME_FIRST.search(spelled):
+    elif match := _first_with_month(_SAME_MONTH_NAME_FIRST, "month", spelled):
         days = (
             f"{match['month']} {match['first']}, {match['year']} to {match['month']} {match['last']}, {match['year']}"
         )
         spelled = f"{spelled[: match.start()]}{days}{spelled[match.end() :]}"
-    elif match := _SAME_YEAR.search(spelled):
+    elif match := _first_with_month(_SAME_YEAR, "first", spelled):
         spelled = (
             f"{spelled[: match.start()]}{match['first']}, {match['year']} to {match['rest']}{spelled[match.end() :]}"
         )
     return spelled
+
+
+def _first_with_month(pattern: re.Pattern[str], group: str, text: str) -> re.Match[str] | None:
+    """Find the first match whose group names a month: `valid through March 3, 2024` begins on no day."""
+    months = month_numbers()
+    words = re.compile(r"[a-z]+")
+    return next((m for m in pattern.finditer(text) if any(w in months for w in words.findall(m[group]))), None)

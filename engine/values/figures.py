@@ -67,7 +67,7 @@ def read_figure(text: str, decimal: str = "", scale: str = "") -> Figure:
         return Figure(None, f"{text} has several decimal {decimal}s")
     groups = (whole or compact).split(other if mark else "," if "," in compact else ".")
     grouped = len(groups) == 1 or all(len(group) == 3 for group in groups[1:]) or _INDIAN.fullmatch(compact)
-    if not grouped or not all(group.isdigit() for group in groups):
+    if not grouped or not all(part.isdigit() for part in (*groups, *([fraction] if fraction else ()))):
         return Figure(None, f"{text} is no number in any usual form")
     number = Decimal("".join(groups) + (f".{fraction}" if fraction else ""))
     return Figure(number * (10 ** _SCALES[scale]) if scale else number)

@@ -146,14 +146,30 @@ def recorded(case: Case, files: Iterable[Path], *, overwrite: bool) -> Iterator[
         for file in listed:
             if file.is_file() and not was_written(case, file):
                 raise _foreign(file)
-    before = {file: case.cache.get(_KIND, _key(case, file)) for file in listed}
+    noted = {file: case.cache.get(_KIND, _key(case, file)) for file in listed}
+    before = {file: _digest(file) for file in listed}
     _note(case, dict.fromkeys(listed, ""))  # whatever is found there after a kill is Redwell's
     try:
         yield
     except BaseException:
-        _note(case, {file: digest or _NEVER for file, digest in before.items()})
+        _note(case, {file: _after_failure(file, before[file], noted[file]) for file in listed})
         raise
     _note(case, {file: sha256_of(file) for file in listed})
+
+
+def _digest(file: Path) -> str:
+    return sha256_of(file) if file.is_file() else _NEVER
+
+
+def _after_failure(file: Path, before: str, noted: str | None) -> str:
+    """Return what to note of one of several files whose writing failed: it is Redwell's if it was written before that.
+
+    `before` is its digest when the writing began, `noted` what the case said of it then.
+    """
+    now = _digest(file)
+    if now not in (before, _NEVER):
+        return now
+    return _NEVER if noted is None else noted
 
 
 def _note(case: Case, digests: Mapping[Path, str]) -> None:

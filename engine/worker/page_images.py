@@ -61,7 +61,17 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
             reason="changed",
             advice="Read the file again to see its pages.",
         )
-    render_page(file, image.page, boxes=image.boxes, out=out, dpi=dpi, member=member, options=options, child=child)
+    render_page(
+        file,
+        image.page,
+        boxes=image.boxes,
+        out=out,
+        dpi=dpi,
+        member=member,
+        member_id=image.document_id,
+        options=options,
+        child=child,
+    )
 
 
 def source_file(documents: Documents, document_id: str) -> tuple[Path, str]:

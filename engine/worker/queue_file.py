@@ -61,7 +61,7 @@ def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
     try:
         file.parent.mkdir(exist_ok=True)
         with replacing(file) as part:
-            part.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     except (OSError, StorageError) as error:
         raise UsageError(
             f"the queue cannot be kept: {error}", advice="Free some disk space, or get permission to write there."

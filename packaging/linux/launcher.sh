@@ -3,7 +3,8 @@
 here=$(dirname "$(readlink -f "$0")")
 root=$(dirname "$here")
 export PYTHONNOUSERSITE=1
-unset PYTHONHOME PYTHONPATH
+unset PYTHONHOME PYTHONPATH PYTHONUSERBASE
+export REDWELL_OUTER_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}"  # for programs of this system that Redwell starts
 export LD_LIBRARY_PATH="$root/lib/bundled${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 [ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$root/share/fonts/fonts.conf"
 [ -d /usr/share/X11/xkb ] || export XKB_CONFIG_ROOT="$root/share/xkb"

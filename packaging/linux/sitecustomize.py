@@ -3,4 +3,5 @@
 import site
 import sys
 
-sys.path = [path for path in sys.path if not path.startswith(site.getuserbase())]
+_outside = site.getusersitepackages()
+sys.path = [path for path in sys.path if path != _outside and not path.startswith(f"{_outside}/")]

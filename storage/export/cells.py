@@ -8,8 +8,8 @@ Two schemes, applied in this order. Both can be undone, in the other order (`tes
 2. **Formulas.** A spreadsheet may run text that begins with `= + - @`, their full-width, small and mathematical forms,
    a tab or a line break, also behind blanks and invisible characters. Such text gets an apostrophe in front. So that
    this can be undone, text that has apostrophes before such a beginning gets one more. The same is done behind every
-   `;`, tab and line break within the text: a spreadsheet set to another separator than the file's would begin a cell
-   there.
+   `;`, tab and line break within the text, also where quotation marks stand between: a spreadsheet set to another
+   separator than the file's would begin a cell there.
 
 Numbers are never text: the number -5 stays `-5`, the text "-5" becomes `'-5`.
 """
@@ -33,7 +33,7 @@ _BLANKS = (
     "\u2028\u2029\u202a-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff"
 )
 _AT_START = re.compile(f"'*(?:[{_BLANKS}\t\r\n]*[{_SIGNS}]|[{_BLANKS}]*[\t\r\n])")
-_INSIDE = re.compile(f"(?<=[;\t\r\n])('*[{_BLANKS}]*[{_SIGNS}])")
+_INSIDE = re.compile(f"(?<=[;\t\r\n])('*[{_BLANKS}\"]*[{_SIGNS}])")
 _BAD = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]"
 # A code is also in the making where a character follows whose own code begins with an underscore.
 _UNHOLDABLE = re.compile(f"{_BAD}|_(?=x[0-9A-Fa-f]{{4}}(?:_|{_BAD}))")

@@ -21,8 +21,8 @@ CELL_UNITS: Final = 32_767
 PART_UNITS: Final = 30_000
 SHEET_ROWS: Final = 1_048_576
 SHEET_COLUMNS: Final = 16_384
-EXACT_INTEGER: Final = 2**53
-"""Excel's numbers are doubles; a larger whole number would change, so it is written as text."""
+EXACT_INTEGER: Final = 10**15 - 1
+"""Excel shows and keeps 15 digits of a number; a longer whole number would change, so it is written as text."""
 
 FULL_TEXT_SHEET = "Full text"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -99,6 +99,7 @@ class _Book:
         self._date = book.add_format({"num_format": "yyyy-mm-dd", "valign": "top", "align": "left"})
         self._time = book.add_format({"num_format": 'yyyy-mm-dd"T"hh:mm:ss', "valign": "top", "align": "left"})
         self._number = book.add_format({"valign": "top"})
+        self._whole = book.add_format({"valign": "top", "num_format": "0"})  # by itself Excel shows 1.23457E+11
         self._long: list[tuple[Place, str]] = []
         self._notes: list[str] = list(table.notes)
 
@@ -207,7 +208,7 @@ class _Book:
     def _write_plain(self, sheet: Any, row: int, column: int, value: Any) -> None:
         """Write a number as such, all else as text."""
         if is_number(value) and (isinstance(value, float) or abs(value) <= EXACT_INTEGER):
-            sheet.write_number(row, column, value, self._number)
+            sheet.write_number(row, column, value, self._number if isinstance(value, float) else self._whole)
         else:
             self._write_text(sheet, row, column, cell_text(value, self._options.lists))
 

@@ -90,9 +90,11 @@ def _answer(chosen: Settings, corpus: Path, read: Path, cluster: str, *, is_kill
     pipeline = HERE / f"{os.environ.get('REDWELL_BENCH_PIPELINE', 'overnight')}.yaml"
     command = [*REDWELL, "run", pipeline, "--case", case, "--json-events", "--model", chosen.model]
     command += ["--input", f"records={corpus / 'records'}", *(["--cluster", cluster] if cluster else [])]
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     began, files, calls, failed = 0.0, 0, 0, 0
-    with PeakMemory((child.pid,)).watching() as memory:
+    with (
+        subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as child,
+        PeakMemory((child.pid,)).watching() as memory,
+    ):
         assert child.stdout is not None
         for line in child.stdout:
             event = read_event(json.loads(line))

@@ -52,9 +52,14 @@ def test_a_sum_with_commas_or_points_is_that_sum(cents: int, code: str) -> None:
         assert (cell["currency"], cell["problem"]) == (code, None)
 
 
-@given(TYPES, st.text(max_size=60))
-def test_any_text_is_read_or_has_a_problem_and_is_kept(name: str, text: str) -> None:
-    kind = value_type(name)
+OPTIONS = {"amount": {"decimal": ("", "point", "comma")}, "date": {"order": ("", "DMY", "MDY", "YMD")}}
+FIGURES = st.text("0123456789.,-'/ €$()", max_size=20)
+
+
+@given(TYPES, st.text(max_size=60) | FIGURES, st.data())
+def test_any_text_is_read_or_has_a_problem_and_is_kept(name: str, text: str, data: st.DataObject) -> None:
+    options = {key: data.draw(st.sampled_from(values)) for key, values in OPTIONS.get(name, {}).items()}
+    kind = value_type(name, **options)
     cell = kind.cell(text)
     assert tuple(cell) == (*kind.part_names, *MARKS)
     assert cell["original"] == text.strip()

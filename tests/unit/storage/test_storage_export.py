@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 from dataclasses import replace
 from datetime import datetime
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from written_csv import csv_text, original_text, read_csv
 
@@ -83,6 +84,8 @@ def test_lists_as_joined_text() -> None:
         ("a=b-c", "a=b-c"),
         ("a; =1", "a;' =1"),
         ("a\n- item", "a\n'- item"),
+        ('a;"=1', "a;'\"=1"),
+        ('a; "', 'a; "'),
         ("a,=1", "a,=1"),
         ("nul\x00", "nul_x0000_"),
         ("_x0041_", "_x005F_x0041_"),
@@ -109,6 +112,16 @@ def test_no_cell_begins_dangerously(text: str) -> None:
     for separator in ";\t\r\n":
         for part in safe.split(separator)[1:]:
             assert not part.lstrip(" \u00a0\ufeff").startswith(tuple("=+-@＝＋－＠"))
+
+
+@given(ANY_TEXT, ANY_TEXT)
+@example("a", 'x;"=1+1;y')
+@settings(max_examples=400)
+def test_a_file_read_with_another_separator_begins_no_cell_dangerously(first: str, second: str) -> None:
+    text = csv_text(table({"a": first, "b": second}))
+    for separator in ";\t":
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            assert not any(cell.lstrip(" \t\u00a0\ufeff").startswith(tuple("=+-@＝＋－＠")) for cell in row)
 
 
 # ---- citations
@@ -186,6 +199,8 @@ def test_workbook_types_and_sheets(tmp_path: Path) -> None:
         "markup": "<r><t>bold</t></r>",
         "number": -5,
         "huge": 2**60,
+        "account": 4111111111111111,
+        "badge": 123456789012,
         "date": "2024-05-01",
         "time": "2024-05-01T10:15:00",
         "old": "1850-01-01",
@@ -205,20 +220,22 @@ def test_workbook_types_and_sheets(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(tmp_path / "o.xlsx")
     assert book.sheetnames == ["Results", "Evidence", "Ledger"]
     sheet = book["Results"]
-    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", "A1:X2")
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", "A1:AB2")
     cells = dict(zip(values, sheet[2], strict=False))
     for name in ("formula", "link", "markup", "old", "no_date"):
         assert (cells[name].value, cells[name].data_type) == (values[name], "s")
         assert cells[name].hyperlink is None
     assert (cells["number"].value, cells["number"].data_type) == (-5, "n")
     assert cells["huge"].value == "1152921504606846976"
+    assert cells["account"].value == "4111111111111111"  # Excel keeps 15 digits of a number
+    assert (cells["badge"].value, cells["badge"].number_format) == (123456789012, "0")
     assert (cells["date"].value, cells["date"].number_format) == (datetime(2024, 5, 1), "yyyy-mm-dd")
     assert cells["time"].value == datetime(2024, 5, 1, 10, 15)
     assert cells["flag"].value is True
     assert cells["null"].value is None
     assert cells["list"].value == 'a; {"k": 1}'
     assert cells["list"].alignment.wrap_text
-    assert sheet.cell(2, 24).value == "a.pdf p.3 l.12-14; not located"
+    assert sheet.cell(2, 28).value == "a.pdf p.3 l.12-14; not located"
     assert [[c.value for c in row] for row in book["Evidence"].iter_rows(min_row=2)] == [
         [1, "id1", "list", "list[0]", "a", "a.pdf", 3, "12-14", "the quote\nof it", "exact", 1],
         [1, "id1", "list", "list[1].k", 1, "not located", None, None, None, None, None],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -78,6 +79,16 @@ def test_steps_are_undone_and_done_again_in_order(case: Case, letter: str) -> No
     assert review(case, run, 0).cells["name"].value == "Daniel Harmon"
     case.reviews.save(run, [ReviewEdit(identity(case, run, 1), "", "accept")], who="ann")
     assert case.reviews.redo() is None
+
+
+def test_another_edit_in_place_of_one_that_was_undone_is_seen(case: Case, letter: str) -> None:
+    run = make_run(case, letter)
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 0), "", "accept")], who="ann")
+    first = case.reviews.stamp()
+    case.reviews.undo()
+    time.sleep(0.002)  # times of edits are kept to the millisecond
+    case.reviews.save(run, [ReviewEdit(identity(case, run, 0), "", "reject")], who="ann")
+    assert case.reviews.stamp() != first
 
 
 def test_notes_and_verdicts_do_not_replace_each_other(case: Case, letter: str) -> None:

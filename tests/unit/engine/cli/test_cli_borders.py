@@ -221,6 +221,22 @@ def test_a_write_that_fails_makes_no_file_redwells(redwell, write, monkeypatch):
     assert redwell("export", "p.redwell", "--out", "a.csv").exit_code == 2
 
 
+def test_of_two_files_the_one_that_was_written_stays_redwells(redwell, write, monkeypatch):
+    pipeline = write()
+    assert redwell("run", pipeline).exit_code == 0
+    Path("b.csv").write_text("mine")
+
+    def writes_one(*arguments: object, **options: object) -> None:
+        Path("a.csv").write_text("a")
+        raise SystemExit(3)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("engine.cli.export.write_outs", writes_one)
+        assert redwell("export", "p.redwell", "--out", "a.csv", "--out", "c.csv").exit_code == 3
+    assert redwell("export", "p.redwell", "--out", "a.csv", "--out", "c.csv").exit_code == 0
+    assert redwell("export", "p.redwell", "--out", "b.csv").exit_code == 2
+
+
 def test_files_that_rows_name_lie_inside(redwell, write, tmp_path):
     (tmp_path / "private" / "letter.txt").write_text("Dear Ana,")
     (tmp_path / "mail" / "letter.txt").write_text("Dear Ben,")

@@ -102,6 +102,54 @@ def test_children_of_a_known_mail_are_told_again(tmp_path: Path, ingest: Ingest)
     assert second[3] == first[3]
 
 
+@pytest.mark.parametrize(
+    ("reason", "password", "is_read"),
+    [
+        ("timeout", None, True),
+        ("out_of_memory", None, True),
+        ("crashed", None, True),
+        ("disk_full", None, True),
+        ("encrypted", None, False),
+        ("encrypted", "secret", True),
+        ("corrupt", "secret", False),
+    ],
+)
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_known_mail_is_read_again_where_what_failed_in_it_may_go_now(
+    tmp_path: Path, ingest: Ingest, reason: str, password: str | None, is_read: bool, depth: int
+) -> None:
+    inner = mail(("note.txt", b"note"))
+    stored: dict[str, Any] = {
+        sha(inner): [{"name": "note.txt", "id": sha(b"note"), "reason": reason, "message": "m", "advice": "a"}]
+    }
+    outer = mail(("inner.eml", inner))
+    if depth == 2:
+        stored[sha(outer)] = [{"name": "inner.eml", "id": sha(inner)}]
+    (tmp_path / "m.eml").write_bytes(outer if depth == 2 else inner)
+    events = ingest(
+        tmp_path,
+        options=ParseOptions(ocr="never", password=password),
+        known=stored.__contains__,
+        known_children=lambda id: stored.get(id, []),
+    )
+    assert [type(e) for e in events[1:]] == ([Parsed] * (depth + 1) if is_read else [FileFailed, *[Known] * depth])
+
+
+def test_files_of_one_name_in_a_mail_have_paths_of_their_own(tmp_path: Path, ingest: Ingest) -> None:
+    attachments = (("scan.txt", b"one"), ("scan.txt", b"two"), ("scan.txt", b""), ("scan (2).txt", b"own"))
+    (tmp_path / "m.eml").write_bytes(mail(*attachments))
+    events = ingest(tmp_path)
+    assert names(events, tmp_path) == [
+        "m.eml/scan.txt",
+        "m.eml/scan (3).txt",
+        "m.eml/scan (2).txt",
+        "m.eml/scan (4).txt",
+        "m.eml",
+    ]
+    assert [e.document.text for e in events[1:4]] == ["one", "two", "own"]
+    assert isinstance(events[4], FileFailed)
+
+
 def test_zip_is_a_folder(tmp_path: Path, ingest: Ingest) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("sub/a.txt", "a")

@@ -9,7 +9,8 @@ from pathlib import Path
 import docx
 import pytest
 
-from engine.documents.leftovers import Scratch, safe_name
+from engine.documents.drafts import ChildFile
+from engine.documents.leftovers import Scratch, named_apart, safe_name
 from engine.documents.mail import parse_mail
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
@@ -66,6 +67,62 @@ def test_wrong_charset_is_mended_with_a_warning(tmp_path: Path) -> None:
     assert "ascii" in contents.warnings[0]
 
 
+@pytest.mark.parametrize("kind", ["alternative", "mixed", 'alternative; boundary="never"'])
+def test_a_mail_without_the_parts_it_speaks_of_is_read_as_text(tmp_path: Path, kind: str) -> None:
+    raw = f"From: a@x.org\nSubject: s\nContent-Type: multipart/{kind}\n\nThe whole statement.\n".encode()
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert lines(contents)[-1] == "The whole statement."
+    assert "says that it has parts, but has none" in contents.warnings[0]
+    assert contents.children == []
+
+
+def test_a_broken_part_beside_the_plain_text_is_not_lost(tmp_path: Path) -> None:
+    inner = "Content-Type: multipart/related\n\nquite another statement\n"
+    head = 'From: a@x.org\nContent-Type: multipart/alternative; boundary="b"\n\n'
+    raw = f"{head}--b\nContent-Type: text/plain\n\nplain\n--b\n{inner}--b--\n".encode()
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert "plain" in lines(contents)
+    assert lines(contents)[-1].endswith("quite another statement")
+    assert "says that it has parts, but has none" in contents.warnings[0]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
+def test_raw_letters_in_headers_are_kept(tmp_path: Path, encoding: str) -> None:
+    raw = (
+        "From: Jürgen Müller <j@x.org>\nSubject: Störung über Öl\n"
+        'Content-Type: multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\n\nbody\n'
+        '--b\nContent-Type: text/csv\nContent-Disposition: attachment; filename="Büro.csv"\n\na\n--b--\n'
+    ).encode(encoding)
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert lines(contents)[:3] == [
+        "From: Jürgen Müller <j@x.org>",
+        "Subject: Störung über Öl",
+        "Attachments: Büro.csv",
+    ]
+
+
+def test_a_mail_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    path.write_bytes(b"\xef\xbb\xbfFrom: a@x.org\nSubject: s\n\nbody\n")
+    document = parse_file(path, ParseOptions(), scratch=tmp_path).document
+    assert document is not None
+    assert document.text.splitlines() == ["From: a@x.org", "Subject: s", "", "body"]
+
+
+def test_a_body_in_iso_8859_1_keeps_the_signs_of_windows(tmp_path: Path) -> None:
+    raw = b"From: a@x.org\nContent-Type: text/plain; charset=iso-8859-1\n\n50 \x80 \x96 \x93M\xfcll\x94\n"
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert lines(contents)[-1] == "50 € – “Müll”"
+    assert not contents.warnings
+
+
+def test_a_stray_byte_in_a_body_of_utf8_is_told_as_lost(tmp_path: Path) -> None:
+    raw = "From: a@x.org\nContent-Type: text/plain; charset=utf-8\n\nÄrger über Öl, größer ".encode() + b"\xff\n"
+    contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert lines(contents)[-1] == "Ärger über Öl, größer \ufffd"
+    assert contents.warnings == ["the encoding was guessed: utf-8", "1 characters could not be decoded as utf-8"]
+
+
 def test_encrypted_mail(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_mail(b"From: a@x.org\nContent-Type: application/pkcs7-mime\n\nxx\n", Scratch(tmp_path, PLENTY))
@@ -104,6 +161,21 @@ def test_word_reads_insertions_once_and_deletions_with_a_mark(tmp_path: Path) ->
     document = parse_file(path, ParseOptions(), scratch=tmp_path).document
     assert document is not None
     assert document.text == "kept added\n[deleted] gone"
+
+
+def test_a_word_file_with_macros_is_read(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.add_paragraph("Statement")
+    word.save(str(tmp_path / "a.docx"))
+    with zipfile.ZipFile(tmp_path / "a.docx") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    plain = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    types = members["[Content_Types].xml"]
+    assert plain in types
+    members["[Content_Types].xml"] = types.replace(plain, b"application/vnd.ms-word.document.macroEnabled.main+xml")
+    document = parse_file(zipped(tmp_path / "a.docm", members), ParseOptions(), scratch=tmp_path).document
+    assert document is not None
+    assert (document.text, document.warnings) == ("Statement", ())
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> Path:
@@ -166,6 +238,28 @@ def test_one_damaged_member_fails_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "password", "reason", "advice"),
+    [
+        (99, None, "encrypted", "Unpack it with its password and add the folder."),
+        (99, "secret", "encrypted", "Unpack it with its password and add the folder."),
+        (77, None, "unsupported", "Unpack it yourself and add the folder."),
+    ],
+)
+def test_a_member_packed_in_an_unknown_way_is_not_called_damaged(
+    tmp_path: Path, method: int, password: str | None, reason: str, advice: str
+) -> None:
+    path = zipped(tmp_path / "a.zip", {"a.txt": b"text"})
+    data = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # flags and method in both headers
+        place = data.index(mark) + offset
+        data[place : place + 4] = (1 if method == 99 else 0).to_bytes(2, "little") + method.to_bytes(2, "little")
+    path.write_bytes(data)
+    (failure,) = parse_file(path, ParseOptions(password=password), scratch=tmp_path / "s").failures
+    assert (failure.name, failure.reason, failure.advice) == ("a.txt", reason, advice)
+    assert ("AES" in failure.message) == (method == 99)
+
+
+@pytest.mark.parametrize(
     ("name", "safe"),
     [
         ("/etc/passwd", "etc/passwd"),
@@ -173,7 +267,20 @@ def test_one_damaged_member_fails_alone(tmp_path: Path) -> None:
         ("..", "unnamed"),
         ("x\u202ecod.exe", "xcod.exe"),
         ("", "unnamed"),
+        ("x" + " " + "y" * 299, "y" * 299),
+        ("x../" + "y" * 297, "y" * 297),
     ],
 )
 def test_safe_names(name: str, safe: str) -> None:
     assert safe_name(name) == safe
+    assert safe_name(safe) == safe
+
+
+def test_numbered_names_are_safe_and_not_too_long(tmp_path: Path) -> None:
+    long = ["x" * 296 + ".pdf", "a." + "b" * 298, "sub/" + "c" * 296]
+    files = [ChildFile(name, tmp_path) for name in [*long, *long, *long]]
+    children, _ = named_apart(files, [])
+    assert [child.name for child in children[:3]] == long
+    assert len({child.name for child in children}) == len(files)
+    assert all(child.name == safe_name(child.name) and len(child.name) <= 300 for child in children)
+    assert children[3].name.endswith(" (2).pdf")

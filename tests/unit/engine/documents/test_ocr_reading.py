@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pymupdf
 import pytest
 from PIL import Image
 
 from engine.documents.document import Document
+from engine.documents.images import frame_picture, open_image
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.errors import DocumentError
@@ -119,6 +121,16 @@ def test_tiff_with_two_frames(scan: Callable[..., Path], tmp_path: Path) -> None
     assert len(document.pages) == 2
     assert document.pages[1].lines is None
     assert [line.text for line in document.lines] == LINES
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.tiff"])
+@pytest.mark.parametrize("depth", [12, 16])
+def test_grey_of_more_than_8_bits_is_not_all_white(tmp_path: Path, name: str, depth: int) -> None:
+    grey = np.array([[0, 2 ** (depth - 1)], [2 ** (depth - 2), 2**depth - 1]], np.uint16)
+    Image.fromarray(grey).save(tmp_path / name)
+    with open_image(tmp_path / name, 100) as image:
+        picture, _ = frame_picture(image)
+    assert picture[:, :, 0].tolist() == [[0, 128], [64, 255]]
 
 
 def test_blank_picture(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pptx
 from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml.ns import qn
 from docx.shared import RGBColor
+from lxml import etree
 from openpyxl.comments import Comment
 
 from engine.documents.document import Document
@@ -149,6 +151,72 @@ def test_white_word_text_is_not_marked_where_the_ground_is_not_known_to_be_white
     word.add_paragraph()._p.append(element("w:r", element("w:drawing", element("wp:anchor"))))
     word.save(str(tmp_path / "b.docx"))
     assert marks(read(tmp_path / "b.docx")) == [("over a picture", None)]
+
+
+def form_field(field: Any) -> Any:
+    return element("w:r", element("w:fldChar", element("w:ffData", field), fldCharType="begin"))
+
+
+def test_fields_and_ticks_of_word_forms_are_read(tmp_path: Path) -> None:
+    entries = [element("w:listEntry", val=name) for name in ("sustained", "not sustained")]
+    chosen, usual, strange = (
+        element("w:ddList", *([element("w:result", val=number)] if number else []), *deepcopy(entries))
+        for number in ("1", "", "7")
+    )
+    off = element("w:checkBox", element("w:default", val="1"), element("w:checked", val="0"))
+    fields = {
+        "force": element("w:checkBox", element("w:default", val="0"), element("w:checked")),
+        "arrest": off,
+        "injury": element("w:checkBox", element("w:default", val="1")),
+        "witness": element("w:checkBox"),
+        "finding": chosen,
+        "second finding": usual,
+        "third finding": strange,
+    }
+    word = docx.Document()
+    for name, field in fields.items():
+        word.add_paragraph(f"{name}: ")._p.append(form_field(field))
+    for font, code in (("Wingdings", "F0FE"), ("Wingdings", "F0A8"), ("MS Gothic", "2612"), ("Arial", "zz")):
+        word.add_paragraph("sign ")._p.append(element("w:r", element("w:sym", font=font, char=code)))
+    word.save(str(tmp_path / "a.docx"))
+    assert [line.text for line in read(tmp_path / "a.docx").lines] == [
+        "force: [x]",
+        "arrest: [ ]",
+        "injury: [x]",
+        "witness: [ ]",
+        "finding: not sustained",
+        "second finding: sustained",
+        "third finding:",
+        "sign [x]",
+        "sign [ ]",
+        "sign \u2612",
+        "sign",
+    ]
+
+
+def test_all_pictures_and_inserted_files_of_a_word_file_are_named(tmp_path: Path) -> None:
+    def drawn(*inner: Any) -> Any:
+        return element("w:r", element("w:drawing", element("wp:anchor", *inner)))
+
+    word = docx.Document()
+    paragraph = word.add_paragraph("text")
+    paragraph._p.append(drawn(element("a:blip")))
+    paragraph._p.append(drawn(element("c:chart")))
+    paragraph._p.append(element("w:r", element("w:pict", etree.Element("{urn:schemas-microsoft-com:vml}imagedata"))))
+    word.sections[0].header.paragraphs[0]._p.append(drawn(element("a:blip")))
+    word.element.body.insert(0, element("w:altChunk"))
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").warnings == (
+        "4 pictures were not read",
+        "1 inserted file was not read; open the document in Word and save it again,"
+        " which makes their text part of its own",
+    )
+    twice = etree.Element("{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback")
+    twice.append(etree.Element("{urn:schemas-microsoft-com:vml}imagedata"))
+    word = docx.Document()
+    word.add_paragraph("text")._p.append(element("w:r", element("w:drawing", element("a:blip")), twice))
+    word.save(str(tmp_path / "b.docx"))
+    assert read(tmp_path / "b.docx").warnings == ("1 picture was not read",)
 
 
 def test_hidden_slides_are_marked_and_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -42,6 +43,32 @@ def test_attachment_of_a_mail(make_pdf: Callable[..., Path], tmp_path: Path) -> 
     render_page(path, 1, boxes=[], dpi=36, out=out, member="a.pdf")
     with Image.open(out) as image:
         assert image.size == (306, 396)
+
+
+def test_two_attachments_of_one_name(tmp_path: Path) -> None:
+    """In cases of earlier versions both are called `a.png`; then the digest tells which is meant."""
+    pictures = []
+    mail = EmailMessage()
+    mail["From"] = "a@example.org"
+    mail.set_content("x")
+    for size in ((40, 20), (60, 30)):
+        Image.new("RGB", size).save(tmp_path / "a.png", dpi=(72, 72))
+        pictures.append((tmp_path / "a.png").read_bytes())
+        mail.add_attachment(pictures[-1], maintype="image", subtype="png", filename="a.png")
+    path, out = tmp_path / "m.eml", tmp_path / "page.png"
+    path.write_bytes(mail.as_bytes())
+    first, second = (hashlib.sha256(data).hexdigest() for data in pictures)
+    for member, digest, size in (
+        ("a.png", None, (40, 20)),
+        ("a (2).png", None, (60, 30)),
+        ("a.png", first, (40, 20)),
+        ("a.png", second, (60, 30)),
+    ):
+        render_page(path, 1, boxes=[], out=out, member=member, member_id=digest)
+        with Image.open(out) as image:
+            assert image.size == size
+    with pytest.raises(DocumentError, match="has no 'a.png' in it"):
+        render_page(path, 1, boxes=[], out=out, member="a.png", member_id="0" * 64)
 
 
 def test_what_has_no_picture(make_pdf: Callable[..., Path], tmp_path: Path) -> None:

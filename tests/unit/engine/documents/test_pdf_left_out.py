@@ -89,6 +89,39 @@ def test_a_layer_that_is_switched_off_is_named(tmp_path: Path) -> None:
     assert document.warnings == ("1 layer that is switched off was not read: Draft remarks",)
 
 
+def test_attachments_are_found_in_the_branches_of_their_tree(tmp_path: Path) -> None:
+    """Two of them have one name, and a branch that leads back ends (ISO 32000-2, 7.9.6)."""
+    pdf, _ = new_pdf()
+    texts = (b"one", b"two", b"three")
+    for text in texts:
+        pdf.embfile_add(text.decode(), text)
+    streams = [xref for xref in range(1, pdf.xref_length()) if pdf.xref_is_stream(xref)]
+    files = [xref for text in texts for xref in streams if pdf.xref_stream(xref) == text]
+    entries = [f"(note.txt) << /Type /Filespec /F (note.txt) /EF << /F {xref} 0 R >> >>" for xref in files]
+    root, branch, leaf = (pdf.get_new_xref() for _ in range(3))
+    pdf.update_object(root, f"<< /Kids [{branch} 0 R] >>")
+    pdf.update_object(branch, f"<< /Kids [{leaf} 0 R << /Names [{entries[2]}] >> {branch} 0 R] >>")
+    pdf.update_object(leaf, f"<< /Names [{entries[0]} {entries[1]}] >>")
+    pdf.xref_set_key(pdf.pdf_catalog(), "Names", f"<< /EmbeddedFiles {root} 0 R >>")
+    pdf.save(tmp_path / "a.pdf")
+    found = parsed(tmp_path / "a.pdf")
+    assert [(child.name, child.path.read_bytes()) for child in found.children] == [
+        ("note.txt", b"one"),
+        ("note (2).txt", b"two"),
+        ("note (3).txt", b"three"),
+    ]
+
+
+@pytest.mark.parametrize("is_dynamic", [True, False])
+def test_a_form_that_only_adobe_reader_shows_is_named(tmp_path: Path, is_dynamic: bool) -> None:
+    pdf, _ = new_pdf()
+    pdf.xref_set_key(pdf.pdf_catalog(), "AcroForm", "<< /Fields [] /XFA [] >>")
+    pdf.xref_set_key(pdf.pdf_catalog(), "NeedsRendering", "true" if is_dynamic else "false")
+    pdf.save(tmp_path / "a.pdf")
+    warnings = read(tmp_path / "a.pdf").warnings
+    assert ["print it to a new PDF" in warning for warning in warnings] == [True] * is_dynamic
+
+
 @pytest.mark.parametrize(("key", "value"), [("AS", "1"), ("AP", "null"), ("AP/N", "<<>>"), ("AP/N", "9999 0 R")])
 def test_a_page_whose_fields_are_broken_is_read_without_them(tmp_path: Path, key: str, value: str) -> None:
     pdf, page = new_pdf()

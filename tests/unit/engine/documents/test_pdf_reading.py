@@ -109,6 +109,30 @@ def test_check_boxes_are_read(tmp_path: Path) -> None:
     assert [line.text for line in read(path).lines] == ["[x] choice 0", "[ ] choice 1"]
 
 
+def test_a_button_is_ticked_where_its_appearance_is(tmp_path: Path) -> None:
+    """Its state may be called `No` or have spaces, and the field may say what another box of it shows."""
+    check, radio = pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON
+    buttons = [
+        (check, "/No", "/No"),
+        (check, "/Yes", "/Off"),
+        (radio, "/Not#20sustained", "/Not#20sustained"),
+        (radio, "/Not#20sustained", "/Off"),
+    ]
+    path = tmp_path / "a.pdf"
+    with pymupdf.open() as pdf:
+        page = pdf.new_page()
+        for n, (kind, value, state) in enumerate(buttons):
+            widget = pymupdf.Widget()
+            widget.field_type, widget.field_name = kind, f"button{n}"
+            widget.rect = pymupdf.Rect(72, 100 + 30 * n, 84, 112 + 30 * n)
+            page.add_widget(widget)
+            page.insert_text((92, 110 + 30 * n), f"choice {n}")
+            pdf.xref_set_key(widget.xref, "V", value)
+            pdf.xref_set_key(widget.xref, "AS", state)
+        pdf.save(path)
+    assert [line.text for line in read(path).lines] == ["[x] choice 0", "[ ] choice 1", "[x] choice 2", "[ ] choice 3"]
+
+
 def test_encrypted(make_pdf: Callable[..., Path]) -> None:
     keys = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "owner_pw": "owner"}
     locked = make_pdf("locked.pdf", [[(72, 72, "secret")]], user_pw="user", **keys)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.documents.encoding import decode, encoding_of
+from engine.documents.encoding import decode, decode_declared, encoding_of
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.records import read_rows
@@ -74,6 +74,44 @@ def test_undecodable_bytes_are_reported() -> None:
     assert warnings == ["1 characters could not be decoded as utf-8-sig"]
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Ärger über Öl, größer\n".encode() * 20 + b"caf\xe9\n", "Ärger über Öl, größer\n" * 20 + "caf\ufffd\n"),
+        ("Привет, как дела?\n".encode() + b"\xff\n", "Привет, как дела?\n\ufffd\n"),
+    ],
+)
+def test_a_stray_byte_leaves_the_rest_of_a_utf8_file_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
+    told = ["the encoding was guessed: utf-8", "1 characters could not be decoded as utf-8"]
+    assert decode(data) == (text, "utf-8", told)
+    (tmp_path / "a.txt").write_bytes(data)
+    assert encoding_of(tmp_path / "a.txt") == "utf-8"
+
+
+def test_a_letter_cut_at_the_end_is_no_sign_against_utf8() -> None:
+    assert decode("größer".encode()[:5])[:2] == ("grö\ufffd", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "text"),
+    [
+        ("ISO-8859-1", "cp1252", "50 € – „quoted“"),
+        ("latin1", "latin-1", "Ärger"),
+        ("ISO-8859-9", "cp1254", "50 € – Işık"),
+    ],
+)
+def test_html_that_declares_iso_8859_is_read_as_browsers_do(
+    tmp_path: Path, declared: str, encoding: str, text: str
+) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(f'<html><head><meta charset="{declared}"></head><body>{text}</body></html>'.encode(encoding))
+    assert lines_of(path) == [text]
+
+
+def test_bytes_that_windows_has_not_stay_those_of_iso_8859() -> None:
+    assert decode_declared(b"\x81\x80", "iso-8859-1") == "\x81\x80"
+
+
 def test_text_keeps_its_line_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\r\n\r\nthree\nfour")
@@ -124,6 +162,10 @@ def test_csv_rows_name_every_cell(tmp_path: Path) -> None:
         ),
         ("a.tsv", "name,badge\nHarmon,4417\n", [{"name": "Harmon", "badge": "4417"}]),
         ("a.csv", "a,column_3\n1,2,3\n", [{"a": "1", "column_3": "2", "column_3_2": "3"}]),
+        ("a.csv", "sep=;\na,b;c\n1;2\n", [{"a,b": "1", "c": "2"}]),
+        ("a.csv", '\ufeff"SEP=|"\r\na,b|c,d\r\n1|2\r\n', [{"a,b": "1", "c,d": "2"}]),
+        ("a.csv", "sep=\t\nname;x\tb\n1\t2\n", [{"name;x": "1", "b": "2"}]),
+        ("a.csv", "sep=5,b\n1,2\n", [{"sep=5": "1", "b": "2"}]),
     ],
 )
 def test_the_header_alone_tells_what_separates_columns(tmp_path: Path, name: str, text: str, rows: list) -> None:
@@ -151,6 +193,7 @@ def test_json_and_jsonl_rows(tmp_path: Path) -> None:
         ("a.jsonl", '{"a": 1}\n{"a": }\n', "line 2, column 7"),
         ("a.json", "[1,\n2", "line 2, column 2"),
         ("a.csv", 'a\n"open\n', "line 2"),
+        ("a.csv", 'sep=,\na\n"open\n', "line 3"),
     ],
 )
 def test_broken_rows_name_the_place(tmp_path: Path, name: str, text: str, place: str) -> None:

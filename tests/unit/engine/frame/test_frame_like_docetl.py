@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import math
 from pathlib import Path
@@ -36,11 +37,20 @@ def double(doc: dict[str, Any]) -> dict[str, Any]:
     return {"twice": doc["n"] * 2, "root": math.isqrt(doc["n"])}
 
 
+def each_of(doc: dict[str, Any]) -> dict[str, Any]:
+    return {"roots": [math.isqrt(n) for n in doc["ns"]], "joined": ", ".join(map(str, doc["ns"]))}
+
+
 FACTOR = 2
+join = "a name that the function above does not mean"
 
 
 def scaled(doc: dict[str, Any]) -> dict[str, Any]:
     return {"n": doc["n"] * FACTOR}
+
+
+def all_scaled(doc: dict[str, Any]) -> dict[str, Any]:
+    return {"ns": [n * FACTOR for n in doc["ns"]]}
 
 
 def test_a_function_is_code(models: Any) -> None:
@@ -49,10 +59,25 @@ def test_a_function_is_code(models: Any) -> None:
     assert Pipeline.from_yaml(pipeline.to_yaml(), data={"data": [{"n": 9}]}).plan == pipeline.plan
 
 
+def test_a_function_brings_the_modules_that_its_inner_parts_use(models: Any) -> None:
+    pipeline = from_list([{"ns": [9, 16]}]).code_map(code=each_of)
+    assert pipeline.collect(trust_code=True) == [{"ns": [9, 16], "roots": [3, 4], "joined": "9, 16"}]
+
+
+def test_a_function_brings_the_modules_inside_a_module() -> None:
+    def versions(doc: dict[str, Any]) -> dict[str, Any]:
+        return {"version": importlib.metadata.version(doc["package"])}
+
+    pipeline = from_list([{"package": "pytest"}]).code_map(code=versions)
+    (operator,) = pipeline.plan.operators
+    assert operator.code.startswith("import importlib.metadata\nimport importlib as importlib\n")
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (scaled, "uses 'FACTOR', which is outside of it"),
+        (all_scaled, "uses 'FACTOR', which is outside of it"),
         (lambda doc: doc, "has no source of its own"),
         (len, "no source"),
     ],

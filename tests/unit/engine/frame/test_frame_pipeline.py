@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import json
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from scripted_redwell import ScriptedModels
 
 import engine
 from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json, read_xlsx
-from engine.errors import PipelineError, UsageError
+from engine.errors import PipelineError, RedwellError, UsageError
 from engine.frame.session import session_case
 from engine.loader import parse_pipeline
 from storage.case import Case
@@ -322,6 +323,9 @@ def test_what_is_not_there_is_told_when_it_is_read(tmp_path) -> None:
         read_folder(tmp_path / "none")
     with pytest.raises(UsageError, match="is a folder"):
         read_json(tmp_path)
+    (tmp_path / "export.txt").write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="the suffix of export.txt is none of a data file"):
+        read_csv(tmp_path / "export.txt")
 
 
 # -- YAML ------------------------------------------------------------------------------------------------------------
@@ -336,6 +340,22 @@ def test_yaml_in_another_folder_finds_the_same_files(models, records, tmp_path, 
     assert [row["filename"] for row in loaded.collect()] == ["a.txt", "b.txt", "c.txt"]
     frame.to_yaml("pipeline.yaml")
     assert Pipeline.from_yaml("pipeline.yaml").plan == frame.plan
+
+
+def test_a_pipeline_file_that_cannot_be_written_stays_as_it_was(models, tmp_path, monkeypatch) -> None:
+    frame = from_list([{"text": "x"}]).filter(condition="input.text == 'x'")
+    (tmp_path / "mine.yaml").write_text("mine")
+
+    def fails(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", fails)
+        with pytest.raises(RedwellError, match="no space left"):
+            frame.to_yaml(tmp_path / "mine.yaml")
+    assert (tmp_path / "mine.yaml").read_text() == "mine"
+    with pytest.raises(RedwellError, match="there is no folder"):
+        frame.to_yaml(tmp_path / "nowhere" / "mine.yaml")
 
 
 def test_memory_rows_are_given_again_with_yaml(models) -> None:

@@ -98,6 +98,13 @@ def test_graphml_has_every_node_and_link(tmp_path: Path) -> None:
     assert all(edge.get("source") in ids and edge.get("target") in ids for edge in edges)
 
 
+@pytest.mark.parametrize("suffix", [".graphml", ".ftm.json"])
+def test_half_a_character_in_a_name_does_not_end_an_export(tmp_path: Path, suffix: str) -> None:
+    network = make_network([NetworkRow("r1", {"officer": "Ann\ud83d"}, ("d1",))], NetworkChoice(("officer",)))
+    write_network(network, {"d1": "M\udcfcller.txt"}, tmp_path / f"n{suffix}")
+    assert (tmp_path / f"n{suffix}").read_text(encoding="utf-8").count("Ann") == 1
+
+
 def test_follow_the_money_has_entities_and_links_with_ids_that_stay(tmp_path: Path) -> None:
     network = make_network(ROWS, NetworkChoice(("officer",), ("others",), ("place",)))
     files = [tmp_path / "a.ftm.json", tmp_path / "b.FTM.json"]

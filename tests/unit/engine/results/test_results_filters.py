@@ -108,6 +108,7 @@ _ACTS = [{"date": "2020-01-01", "act": "shot; fled"}, {"date": "2020-01-02", "ac
         ("[[1], [2]]", [[1, 2], [3]], [[1], [2]]),
         ('[1, "b"]', [1, "a"], [1, "b"]),
         ("a; b", [], ["a", "b"]),
+        ("Rule 2; Rule 7; Misconduct", ["Rule 2; Rule 7", "Conduct"], ["Rule 2; Rule 7", "Misconduct"]),
     ],
 )
 def test_the_items_of_a_list_keep_their_kind(text: str, original: list[Any], value: list[Any]) -> None:
@@ -135,6 +136,7 @@ def test_the_items_of_a_list_keep_their_kind(text: str, original: list[Any], val
         ("7", _ACTS),
         ("1; b", [1, "a"]),
         ("[1, 2", ["x"]),
+        ("Rule 3; Rule 7; Conduct", ["Rule 2; Rule 7", "Conduct"]),
     ],
 )
 def test_what_is_of_another_kind_is_refused(text: str, original: Any) -> None:

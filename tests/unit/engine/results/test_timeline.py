@@ -9,6 +9,7 @@ import pytest
 from engine.errors import UsageError
 from engine.results.table import result_view
 from engine.results.timeline import choose_dates, date_columns, gap_in_words, make_timeline, timeline_table
+from engine.values.registry import value_type
 from storage.case import Case
 from storage.export.assemble import result_table
 from storage.export.reviews import ReviewOptions
@@ -56,6 +57,24 @@ def test_a_range_is_one_entry_and_a_typed_date_keeps_its_reason() -> None:
     (entry,) = timeline.entries
     assert (entry.first.day, entry.last.day, entry.date) == (1, 10, "2024-03-01 to 2024-03-10")
     assert timeline.undated[0].reason == "3/4/24 may be either"
+
+
+def test_a_typed_date_of_two_readings_is_listed_as_any_other() -> None:
+    cells = [value_type("date").cell(text) for text in ("03/04/2024", "05/06/2024", "15 March 2024")]
+    assert date_columns(["day"], [{"day": cell} for cell in cells]) == ("day",)
+    timeline = make_timeline([("a", {"start": cells[0], "end": cells[2]})], "span")
+    assert [entry.date for entry in timeline.entries] == ["2024-03-15"]
+    assert [item.reason for item in timeline.undated] == [
+        "it may be 2024-04-03 or 2024-03-04: no order of day and month is declared"
+    ]
+
+
+def test_badges_and_sums_are_no_years() -> None:
+    officer, fine = value_type("person").cell("Ann Ruiz #1987"), value_type("amount", currency="USD").cell("$2,000")
+    act = {"who": officer, "fine": fine, "when": value_type("date").cell("15 March 2024")}
+    assert [entry.date for entry in make_timeline([("a", [act])], "acts").entries] == ["2024-03-15"]
+    rows = [{"who": officer, "fine": fine}] * 3
+    assert date_columns(["who", "fine"], rows) == ()
 
 
 def test_gaps_are_days_without_an_entry_and_long_ones_are_named() -> None:

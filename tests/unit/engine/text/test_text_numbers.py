@@ -36,3 +36,16 @@ def test_mentions_leave_out_parts_of_codes_times_and_larger_numbers() -> None:
         Decimal(30),
         Decimal(7),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Suspension - 10 days", ["10"]),
+        ("10 - 15 days", ["10", "15"]),
+        ("- 3 officers", ["3"]),
+        ("-3.5 and -$3", ["-3.5", "-3"]),
+    ],
+)
+def test_a_dash_apart_from_a_number_is_no_minus(text: str, numbers: list[str]) -> None:
+    assert [str(value) for value, _, _ in number_mentions(text)] == numbers

@@ -26,6 +26,9 @@ from engine.values.registry import value_type
         ("INR 2 crore", 20_000_000, "INR", None),
         ("INR 5,00,000", 500_000, "INR", None),
         ("-500 EUR", -500, "EUR", None),
+        ("loss: -€500", -500, "EUR", None),
+        ("Bail—€5,000", 5000, "EUR", None),
+        ("Fine-€250", 250, "EUR", None),
         ("two hundred fifty thousand euros", 250_000, "EUR", None),
         ("EUR .01 per share", 0.01, "EUR", "per share"),
         ("EUR 5,000 within thirty (30) days", 5000, "EUR", None),
@@ -126,3 +129,10 @@ def test_sums_of_a_text_are_found_by_their_currency():
         "TRY 40",
     ]
     assert value_type("amount").cell("the top 2")["currency"] is None
+
+
+@pytest.mark.parametrize(("decimal", "text"), [("comma", "€1,200.50"), ("point", "1.200,50 EUR")])
+def test_a_sum_against_the_declared_decimal_mark_has_a_problem(decimal: str, text: str) -> None:
+    cell = value_type("amount", decimal=decimal).cell(text)
+    assert (cell["value"], cell["original"]) == (None, text)
+    assert "is no number in any usual form" in cell["problem"]

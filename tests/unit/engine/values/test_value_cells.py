@@ -60,6 +60,32 @@ def test_a_correction_is_typed_as_text() -> None:
         typed("04/05/2024", OPEN)
 
 
+@pytest.mark.parametrize(
+    ("original", "edit", "read"),
+    [
+        ("ALVAREZ, DANIEL #4417", ("ALVAREZ 4417", "ALVARES 4417"), "DANIEL ALVARES 4417"),
+        ("ALVAREZ, DANIEL #4417", ("(ALVAREZ, DANIEL", "(ALVARES, DANIEL"), "ALVARES, DANIEL #4417"),
+        ("Sgt. Daniel Alvarez #4417", ("Alvarez 4417", "Alvares 4417"), "Sgt. Daniel Alvares 4417"),
+    ],
+)
+def test_a_name_is_corrected_where_it_is_shown(original: str, edit: tuple[str, str], read: str) -> None:
+    cell = value_type("person").cell(original)
+    assert typed(shown(cell).replace(*edit), cell) == value_type("person").cell(read)
+    assert typed(shown([DAY, cell]).replace(*edit), [DAY, cell]) == [DAY, value_type("person").cell(read)]
+
+
+def test_a_date_is_corrected_where_it_is_shown() -> None:
+    doubtful = value_type("date").cell("3/3/19")
+    assert shown(doubtful) == "? 2019-03-03 (3/3/19)"
+    assert typed("2019-03-03 (3/3/19)", doubtful) == value_type("date").cell("2019-03-03")
+
+
+def test_people_are_sorted_by_last_name() -> None:
+    texts = ["Sgt. Daniel Alvarez", "Ann Zimmer", "Capt. Bea Moreno #3", "Harmon"]
+    cells = [value_type("person").cell(text) for text in texts]
+    assert [cell["last"] for cell in sorted(cells, key=sort_key)] == ["Alvarez", "Harmon", "Moreno", "Zimmer"]
+
+
 def test_items_of_a_list_are_kept_or_typed_as_text() -> None:
     assert typed(f"{shown(DAY)}; 2024-04-03", [DAY, OPEN]) == [DAY, value_type("date").cell("2024-04-03")]
     assert typed(json.dumps([DAY]), [DAY, OPEN]) == [DAY]

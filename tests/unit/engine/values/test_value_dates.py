@@ -28,6 +28,7 @@ from engine.values.registry import value_type
         ("25/03/2024", "2024-03-25"),
         ("03/03/2024", "2024-03-03"),
         ("February 29, 2020", "2020-02-29"),
+        ("3/3/19 (March 3, 2019)", "2019-03-03"),
     ],
 )
 def test_a_day_is_read_and_its_words_are_kept(text: str, iso: str) -> None:
@@ -82,6 +83,20 @@ def test_an_order_that_is_none_is_refused() -> None:
 )
 def test_a_range_has_both_its_days(text: str, start: str, end: str) -> None:
     assert value_type("date_range").cell(text) == {"start": start, "end": end, "original": text, "problem": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("valid through March 3, 2024", "2024-03-03"),
+        ("placed on leave until 15 June 2023", "2023-06-15"),
+        ("suspended without pay until June 30, 2023", "2023-06-30"),
+    ],
+)
+def test_a_word_before_until_is_no_month(text: str, end: str) -> None:
+    cell = value_type("date_range").cell(text)
+    assert (cell["start"], cell["end"]) == (None, end)
+    assert "no start" in cell["problem"]
 
 
 def test_a_range_with_one_date_says_which_is_missing() -> None:
