@@ -60,10 +60,13 @@ class ChartsPanel(RowsPanel):
 
     def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run, the one that names something first."""
+        self.stop()
         self._run, self._columns = run, columns
         self.column.clear()
         self.column.addItems([column.name for column in columns])
         self._choose_column()
+        self.chart.show_chart(Chart("bars", ""))
+        self.refresh()
 
     def choose(self, kind: str, column: str = "") -> None:
         """Show a kind of chart (a key of KINDS), of this column if it is given."""
@@ -73,7 +76,7 @@ class ChartsPanel(RowsPanel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Count anew."""
+        """Count anew while it is seen."""
         if not self.can_ask:
             return
         self.stop()

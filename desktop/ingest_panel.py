@@ -9,9 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QTextEdit,
+    QWidget,
+)
 
 from desktop.buttons import push_button
+from desktop.open_case import while_open
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted, duration_text, size_text
@@ -21,6 +32,7 @@ from engine.worker.contract.ingest import ESTIMATE, IngestEstimate
 _CANCELLED = 130
 _NAMED = 3
 """Offers that are named; of more, the rest are counted."""
+_OFFERED_AGAIN = "What is left is offered when you open that case again."
 
 
 class IngestPanel(QFrame):
@@ -36,6 +48,9 @@ class IngestPanel(QFrame):
         self._offers: list[str] = []
         self._estimates: dict[str, IngestEstimate] = {}
         self._going: list[str] = []  # what is read after the folder that is read now
+        self._case = ""
+        self._left: dict[str, list[str]] = {}
+        """What was not read when another case was opened, by the case that it was offered for."""
         self._looked_at = self._not_read = self._new = 0
         self._question = ""
         self._asks = False  # when all is read
@@ -103,9 +118,9 @@ class IngestPanel(QFrame):
         self._estimates = {}
         self._show("Counting the files…", bar=False, offer=False, job=False)
         for folder in self._offers:
-            self._workspace.ask(
-                ESTIMATE, partial(self._take_estimate, folder), partial(self._failed, folder), folder=folder
-            )
+            take = while_open(self._workspace, partial(self._take_estimate, folder))
+            failed = while_open(self._workspace, partial(self._failed, folder))
+            self._workspace.ask(ESTIMATE, take, failed, folder=folder)
 
     def _take_estimate(self, folder: str, estimate: IngestEstimate) -> None:
         self._estimates[folder] = estimate
@@ -148,7 +163,7 @@ class IngestPanel(QFrame):
             )
             self._new = files - known
             self._show_ask()
-            self.start.setFocus()
+            self._take_keyboard(self.start)
         if gone := " ".join(estimate.gone for estimate in estimates if estimate.gone):
             self._text.setText(f"{self.text} {gone}")
         self.estimated.emit(replace(estimates[-1], files=files))
@@ -169,8 +184,13 @@ class IngestPanel(QFrame):
     def _offer_question(self, offered: bool) -> None:
         for widget in (self.typed, self.next):
             widget.setVisible(offered)
-        if offered and self.isVisible():
-            self.typed.setFocus()
+        if offered:
+            self._take_keyboard(self.typed)
+
+    def _take_keyboard(self, widget: QWidget) -> None:
+        """Give a widget the keyboard, unless a person sees another place, or types."""
+        if self.isVisible() and not _is_typed_into(QApplication.focusWidget()):
+            widget.setFocus()
 
     def _ask_typed(self) -> None:
         """Propose a table for what was typed; without a word, lead to where questions are chosen."""
@@ -206,9 +226,17 @@ class IngestPanel(QFrame):
         self.hide()
 
     def _begin(self) -> None:
-        """Offer nothing: another case is open."""
-        self._offers, self._going = [], []
+        """Offer what was left of the case that is open now; keep what is left of the one that was."""
+        before, self._case = self._case, self._workspace.case
+        if going := len(self._going) if before != self._case else 0:
+            what = counted(going, "folder or file was", "folders or files were")
+            self._workspace.said.emit(f"{what} not read into {Path(before).stem} yet.", _OFFERED_AGAIN)
+        if left := [*self._going, *self._offers]:
+            self._left[before] = left
+        self._offers, self._going, self._asks = self._left.pop(self._case, []), [], False
         self.hide()
+        if self._offers and not self._is_reading():
+            self._ask_estimates()
 
     def _pause(self) -> None:
         job = self._workspace.job
@@ -282,6 +310,12 @@ class IngestPanel(QFrame):
         self.pause.setVisible(job)
         self.cancel.setVisible(job)
         self.show()
+
+
+def _is_typed_into(widget: QWidget | None) -> bool:
+    if isinstance(widget, QLineEdit):
+        return bool(widget.text())
+    return isinstance(widget, QPlainTextEdit | QTextEdit)
 
 
 def _what_is_there(files: int, removed: int) -> str:

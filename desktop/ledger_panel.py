@@ -78,11 +78,14 @@ class LedgerPanel(QWidget):
         self._lay_out()
 
     def show_run(self, run: str) -> None:
-        """Show the ledger of another run."""
+        """Show the ledger of another run, of none where it is empty."""
+        self.stop()
         self._run = run
-        self.entries.stop()
+        self.entries.end()
         self.operators.show_rows([])
         self.sums.setText("")
+        for index, (_, title) in enumerate(_FATES):
+            self.fate.setItemText(index, title)
         self.refresh()
 
     def refresh(self) -> None:
@@ -111,7 +114,7 @@ class LedgerPanel(QWidget):
 
     def _show_hint(self) -> None:
         none = {"failed": "Nothing failed.", "rejected": "Nothing was left out."}[self.entries.fate]
-        self.hint.setText("" if self.entries.rowCount() else none)
+        self.hint.setText("" if self.entries.rowCount() or not self._run else none)
 
     def _open(self, index: QModelIndex) -> None:
         entry = index.data(ROW_ROLE)

@@ -95,6 +95,9 @@ class NetworkPanel(RowsPanel):
             self._form.addRow(label, box)
             self._kinds[column.name] = box
         self._clear_rows()
+        self._note.hide()
+        if self.view.drawing.nodes:
+            self.view.show_network(NetworkDrawing(""))
         self.refresh()
 
     def choose(self, **kinds: str) -> None:

@@ -167,6 +167,11 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         """Give up what is on its way."""
         self._drop_questions()
 
+    def end(self) -> None:
+        """Show no rows; nothing is asked before the next `begin`."""
+        self._is_begun = False
+        self.restart()
+
     def set_titles(self, titles: Sequence[str]) -> None:
         """Show other columns."""
         if list(titles) != self._titles:

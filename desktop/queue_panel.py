@@ -129,10 +129,7 @@ class QueuePanel(QWidget):
     def shift(self, step: int) -> None:
         """Move the chosen entry up (-1) or down (1); it stays chosen."""
         if entry := self.current():
-            place = self.table.currentIndex().row() + step
             self.queue.move(entry.id, step)
-            if 0 <= place < len(self.model.rows):
-                self.table.selectRow(place)
 
     def _buttons(self) -> QHBoxLayout:
         self.add: QPushButton = push_button("add", "Add", self.offer_questions)

@@ -162,6 +162,17 @@ class ResultsLayout(QWidget):
             self._sides.setTabVisible(self._sides.indexOf(part), is_offered)
         self._stack.setCurrentIndex(0)
 
+    def clear(self) -> None:
+        """Show nothing of any run: another case is open."""
+        self.show_runs((), "")
+        self.show_columns("", ())
+        self.show_new(None)
+        self.progress.reset()
+        self.progress.setToolTip("")
+        self.progress.setAccessibleDescription("")
+        self.said.clear()
+        self.improve.hide()
+
     def show_total(self, text: str, hint: str) -> None:
         """Say how many rows there are, or in place of the table why there is none."""
         self.tabs.setTabText(0, text.capitalize() if text else "Rows")

@@ -99,7 +99,7 @@ class ResultsReview(QObject):
         if not self._may_edit() or not index.isValid() or not self._column():
             return
         if index.flags() & Qt.ItemFlag.ItemIsEditable:
-            self._table.edit(index)
+            self._table.edit_cell(index)
         elif index.data(ROW_ROLE) is not None:
             self._workspace.said.emit(
                 "This text is too long to be corrected here.", "Reject the cell and write a note."

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
+    QAbstractItemModel,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
@@ -31,8 +32,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, ResultsModel
-from engine.worker.contract.results import ColumnInfo, ShownHeading
+from engine.worker.contract.results import ColumnInfo, ShownHeading, ShownRow
 
 _LAYOUT = "results_columns"
 _WIDTHS = {"review": 120, "number": 84, "flag": 72, "date": 104, "text": 190, "list": 240}
@@ -160,6 +162,12 @@ class ResultsTable(QTableView):
         if cell.isValid():
             self.selectionModel().setCurrentIndex(cell, QItemSelectionModel.SelectionFlag.ClearAndSelect)
             self.scrollTo(cell)
+
+    def edit_cell(self, cell: QModelIndex) -> None:
+        """Begin to type into a cell, in the view where it is seen: of a pinned column, that over the left edge."""
+        is_pinned = self._title(cell.column()) in self._pinned_names and self._pinned.isVisible()
+        view: QTableView = self._pinned if is_pinned else self
+        view.edit(cell)
 
     def copy(self) -> None:
         """Put the selected cells on the clipboard, a line for each row, with tabs between cells."""
@@ -415,9 +423,39 @@ _MARK = 12
 _GAP = 6
 _LINE = 3
 _APART = "\u2002"
+_BEGUN = "begun"
+"""Property of an editor: the id of the row that it was opened on, and the text of the cell."""
 
 
-class NumberDelegate(QStyledItemDelegate):
+class CellDelegate(QStyledItemDelegate):
+    """Corrects the row that an editor was opened on, also when another row stands at its place by now."""
+
+    def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Fill an editor once: rows that are asked for anew leave alone what a person types."""
+        row = index.data(ROW_ROLE)
+        if editor.property(_BEGUN) is None and isinstance(row, ShownRow):
+            super().setEditorData(editor, index)
+            editor.setProperty(_BEGUN, [row.id, _typed(editor)])
+
+    def setModelData(
+        self, editor: QWidget, model: QAbstractItemModel, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Tell of what was typed, if it is another text than the one that the editor was opened on."""
+        begun, row = editor.property(_BEGUN), index.data(ROW_ROLE)
+        if begun is None or _typed(editor) == begun[1]:
+            return
+        if isinstance(row, ShownRow) and row.id == begun[0]:
+            super().setModelData(editor, model, index)
+        elif isinstance(model, ResultsModel) and (column := model.column_of(index)) is not None:
+            model.edited.emit(begun[0], column.name, _typed(editor))
+
+
+def _typed(editor: QWidget) -> str:
+    """Return the text in an editor of a cell, which is a line of text for all kinds of columns."""
+    return editor.text() if isinstance(editor, QLineEdit) else ""
+
+
+class NumberDelegate(CellDelegate):
     """Keeps numbers off the texts of the next column."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -482,11 +520,11 @@ class HeadingDelegate(NumberDelegate):
 
 
 class CellDrawing:
-    """The delegates of one view: Qt's own for cells that need no more, for a method of ours slows scrolling down."""
+    """The delegates of one view. Qt alone draws cells that need no more, for a method of ours slows scrolling down."""
 
     def __init__(self, view: QTableView) -> None:
         self._view = view
-        self._plain = QStyledItemDelegate(view)
+        self._plain = CellDelegate(view)
         self._number = NumberDelegate(view)
         self._heading = HeadingDelegate(view)
         self._columns = 0

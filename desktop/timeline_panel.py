@@ -58,6 +58,7 @@ class TimelinePanel(RowsPanel):
         self.label.addItems([column.name for column in columns])
         if named := naming_columns(columns):
             self.label.setCurrentText(named[0])
+        self.view.show_timeline(TimelineDrawing(""))
         self.refresh()
 
     def refresh(self) -> None:

@@ -154,7 +154,7 @@ class Viewer(QWidget):
     def go_to_page(self, page: int) -> None:
         """Turn to a page of the document; beyond its ends nothing happens."""
         if self._document and 1 <= page <= self._pages and page != self._page:
-            self._page, self._line, self._lines = page, 0, ()
+            self._page, self._line, self._lines, self._place = page, 0, (), None
             self._ask_lines()
 
     def zoom_by(self, factor: float) -> None:
@@ -183,12 +183,13 @@ class Viewer(QWidget):
             self._bar.count.setText("")
 
     def find_next(self, step: int = 1) -> None:
-        """Go to the next page with a line that was found, or the one before with -1."""
-        pages = sorted({page for page, _ in self._found})
-        if pages:
-            later = [page for page in pages if page > self._page] or pages
-            earlier = [page for page in pages if page < self._page] or pages
-            self.go_to_page(later[0] if step > 0 else earlier[-1])
+        """Go to the next line that was found, or the one before with -1, and mark it."""
+        here, places = (self._page, self._line), sorted(self._found)
+        if places:
+            later = [place for place in places if place > here] or places
+            earlier = [place for place in places if place < here] or places
+            page, line = later[0] if step > 0 else earlier[-1]
+            self.show_document(self._document, page, line=line)
 
     def open_with(self, password: str) -> None:
         """Show the pages of an encrypted document; the password is kept in memory while the document is shown."""
@@ -256,6 +257,7 @@ class Viewer(QWidget):
         self._questions[what] = self._workspace.ask(query, then, failed or self._failed, **parameters)
 
     def _ask_lines(self) -> None:
+        self._file = ""  # the picture of the page before may still be on its way
         near: dict[str, Any] = {"near": self._line} if self._line else {}
         self._ask("lines", pages.LINES, self._show_lines, document=self._document, page=self._page, **near)
 
@@ -288,6 +290,7 @@ class Viewer(QWidget):
             across, down = self._place
             self.view.horizontalScrollBar().setValue(across)
             self.view.verticalScrollBar().setValue(down)
+            self._place = None
         self.page_shown.emit(self._document, self._page)
 
     def _say_hint(self, text: PageText) -> None:
@@ -309,7 +312,9 @@ class Viewer(QWidget):
         self._mark_found()
 
     def _mark_found(self) -> None:
-        boxes = self.view.boxes_of([line for page, line in self._found if page == self._page])
+        lines = [line for page, line in self._found if page == self._page]
+        now = [line for line in lines if line == self._line]  # the first box is brought into view
+        boxes = [*self.view.boxes_of(now), *self.view.boxes_of([line for line in lines if line not in now])]
         if boxes or self._found:
             self.view.mark_found(boxes)
 

@@ -404,9 +404,10 @@ class MainWindow(QMainWindow):
         self._offline_action = add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
 
     def _viewer(self) -> Viewer:
-        """Return the page viewer of the place that is shown, else that of the documents."""
+        """Return the page viewer of the place that is shown, the one in sight if any is, else that of the documents."""
         here = self._current.findChildren(Viewer) if self._current is not None else []
-        return (here or self.findChildren(Viewer))[0]
+        in_sight = [viewer for viewer in here if viewer.isVisible()]
+        return (in_sight or here or self.findChildren(Viewer))[0]
 
     def _make_history_actions(self) -> None:
         """Undo and redo belong to the place that is shown."""

@@ -50,6 +50,7 @@ class Improvement(QObject):
         self._entries: list[QueueEntry] = []
         self._elsewhere: list[dict[str, Any]] = []
         self._going = ""
+        self._is_over = False  # the build that went on, which is not told yet
         workspace.case_opened.connect(lambda path: self._opened())
         workspace.job.changed.connect(self._look_at_job)
         workspace.job.finished.connect(lambda code: self._job_ended())
@@ -136,8 +137,9 @@ class Improvement(QObject):
         return bool(pipeline) and pipeline in (self.pipeline, self.setup.pipeline if self.setup else "")
 
     def _opened(self) -> None:
-        self.questions, self._entries, self._elsewhere, self._lines = [], [], [], {}
-        self.pipeline = ""
+        self.questions, self._entries, self._elsewhere = [], [], []
+        self._lines = {pipeline: lines for pipeline, lines in self._lines.items() if pipeline == self._going}
+        self.pipeline, self.setup, self.trouble, self.last, self.entry = "", None, "", None, None
         self.tree.show_lines(PlanLines())
         self.question_changed.emit()
 
@@ -205,9 +207,12 @@ class Improvement(QObject):
             self._space.ask(queue.SHOW, told)
 
     def _look_at_job(self) -> None:
-        """See whether a build begins."""
+        """See whether a build begins, or is over. The next one may begin before it is told that one has ended."""
         job = self._space.job
         pipeline = str(job.given.get("pipeline", "")) if job.is_going and job.name == "build" else ""
+        if pipeline and self._is_over:
+            self._job_ended()
+        self._is_over = bool(self._going) and not pipeline
         if pipeline and pipeline != self._going:
             self._going = pipeline
             self._lines[pipeline] = PlanLines()
@@ -219,10 +224,11 @@ class Improvement(QObject):
             self.state_changed.emit()
 
     def _job_ended(self) -> None:
-        ended, self._going = self._going, ""
-        if ended and self._is_ours(ended):
-            self._look_at_last(is_end=True)
-            self._learn()
+        if self._is_over:
+            ended, self._going, self._is_over = self._going, "", False
+            if self._is_ours(ended):
+                self._look_at_last(is_end=True)
+                self._learn()
         self._look_at_queue()
 
     def _take(self, event: Event) -> None:

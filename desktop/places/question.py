@@ -184,11 +184,10 @@ class QuestionPlace(Place):
         self.workspace.ask("ask.question_of", opened, run=run)
 
     def _show_saved(self, saved: dict[str, Any], drafted: dict[str, Any] | None) -> None:
+        self._let_go()
         if drafted is None:
-            self._is_of_box = False
             self.document.show_saved(saved)
             return
-        self._let_go()
         self._is_of_box, self._opens_steps = True, False
         self.document.show_saved(saved)
         self._opens_steps = True
@@ -282,12 +281,13 @@ class QuestionPlace(Place):
     def keep(self) -> None:
         """Keep what was written."""
         self.cards.flush()
+        self.begin.ask.flush()
         self.document.keep()
 
     @property
     def is_keeping(self) -> bool:
         """Say whether what was written is on its way into its file."""
-        return self.document.is_keeping
+        return self.document.is_keeping or self.begin.ask.is_writing
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep what was written before the window goes."""

@@ -36,6 +36,7 @@ _NOT_HERE = (
     "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
 )
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
+_SHOW_ALL = "Ctrl+Shift+E shows all rows."
 
 
 class ResultsPlace(Place):
@@ -223,6 +224,7 @@ class ResultsPlace(Place):
         self.model.loading_failed.connect(space.said)
         self.table.filtered.connect(self._filter)
         self.table.layout_changed.connect(self._tell_shown)
+        self.table.layout_changed.connect(lambda: self._show_total(self.model.rowCount()))
         self.table.clicked.connect(lambda index: self._open(index) if index.column() else self._fold(index))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
@@ -248,6 +250,7 @@ class ResultsPlace(Place):
         self._stop()
         self._coming = ""
         self.model.clear()
+        self.parts.clear()
         self.parts.show_hint(_EMPTY)
         self._close_side()
         self.model.can_edit = not self.workspace.read_only
@@ -364,10 +367,17 @@ class ResultsPlace(Place):
             self._filter()
 
     def _show_total(self, total: int) -> None:
-        hint = "" if total or not self.run else _NONE_FIT if self.model.is_filtered else ""
+        hint = self._unseen_filters() if total else _NONE_FIT if self.run and self.model.is_filtered else ""
         self.parts.show_total(counted(self.model.selected, "row") if total else "", hint)
         if total and not self.table.currentIndex().isValid():
             self.table.go_to(0, 1)
+
+    def _unseen_filters(self) -> str:
+        """Say by what rows are filtered that is to be seen nowhere else, empty for nothing."""
+        hidden = [each["column"] for each in self.table.filters() if each["column"] in self.table.hidden_columns]
+        parts = ["Only rows of one document are shown."] if self._document else []
+        parts += [f"Rows are also filtered by columns that are hidden: {', '.join(hidden)}."] if hidden else []
+        return " ".join([*parts, _SHOW_ALL]) if parts else ""
 
     def _open(self, index: QModelIndex) -> None:
         """Open the evidence of a cell, or the answer that it tells of; fold or unfold a heading."""

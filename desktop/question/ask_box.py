@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ class AskBox(QWidget):
         self._title = ""
         self._has_own_steps = False
         self._asked: dict[str, str] = {}
+        self.is_writing = False
+        """What was typed into a chip is being written into the pipeline."""
+        self._wish: Callable[[], object] | None = None  # what is done with the pipeline then
         self.count: int | None = None
         """Documents that are chosen, None while that is not known."""
         self.question = QLineEdit()
@@ -127,8 +131,7 @@ class AskBox(QWidget):
 
     def try_now(self) -> None:
         """Preview the table on three documents."""
-        if self.text:
-            self.preview.start(self.text, self.documents.value, self._directory())
+        self._when_written(self._try)
 
     def show_pipeline(self, drafted: dict[str, Any], title: str = "") -> None:
         """Show the table of a pipeline (`ask.read`), such as a template or a question of the case; its name is kept."""
@@ -173,6 +176,10 @@ class AskBox(QWidget):
         self.preview.look()
         self._estimate_soon()
 
+    def flush(self) -> None:
+        """Take now what was typed into the chips."""
+        self.chips.flush()
+
     def stop(self) -> None:
         """Give up what is on its way, but no draft."""
         self._waiting.stop()
@@ -214,11 +221,13 @@ class AskBox(QWidget):
         for id in self._asked.values():
             self._space.client.forget(id)
         self._asked.clear()
+        self.is_writing, self._wish = False, None
 
     def _directory(self) -> str:
         return str(Path(self._space.case).parent)
 
     def _begin(self, what: str) -> None:
+        self.is_writing, self._wish = False, None
         self._say(what)
         for widget in (self.propose, self.apply):
             widget.setEnabled(False)
@@ -275,6 +284,7 @@ class AskBox(QWidget):
             return
 
         def refused(message: str, advice: str) -> None:
+            self.is_writing, self._wish = False, None
             self._failed(message, advice)
             self._show_table(before)
 
@@ -282,9 +292,13 @@ class AskBox(QWidget):
             self._end(said)
             self._take(drafted)
             self.preview.outdate()
+            wish, self.is_writing, self._wish = self._wish, False, None
             self.text_changed.emit(self._text)
+            if wish is not None:
+                wish()
 
         self._space.client.forget(self._asked.pop("draft", ""))
+        self.is_writing = True
         proposal = {**before, **table}
         self._asked["draft"] = self._space.client.ask("ask.write", taken, refused, proposal=proposal)
 
@@ -330,7 +344,22 @@ class AskBox(QWidget):
         if not self.note.hasFocus():
             self.preview.table.setFocus()
 
+    def _when_written(self, do: Callable[[], object]) -> None:
+        """Do something with the pipeline, after what was typed into the chips is in it."""
+        self.flush()
+        if self.is_writing:
+            self._wish = do
+        else:
+            do()
+
+    def _try(self) -> None:
+        if self.text:
+            self.preview.start(self.text, self.documents.value, self._directory())
+
     def _want(self, what: str) -> None:
+        self._when_written(lambda: self._tell_wish(what))
+
+    def _tell_wish(self, what: str) -> None:
         if self.text:
             self.wanted.emit(self.text, self._title or self._name(), what)
 

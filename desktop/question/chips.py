@@ -72,7 +72,7 @@ class Chip(QFrame):
         self.kind_now = str(column["kind"])
         self._is_new = is_new
         self.name = _line(str(column["name"]), "Name of the column", can_edit=can_edit)
-        self.name.editingFinished.connect(self._finish)
+        self.name.editingFinished.connect(self.flush)
         self.kind = MenuButton(autoRaise=True, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.kind.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.kind.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -85,7 +85,7 @@ class Chip(QFrame):
         self.kind.setMenu(self.menu)
         self.choices = _line(", ".join(column["choices"]), "Choices, with commas", can_edit=can_edit)
         self.choices.setPlaceholderText("new, old, unknown")
-        self.choices.editingFinished.connect(self._finish)
+        self.choices.editingFinished.connect(self.flush)
         self.remove = tool_button("close", "Remove the column", self.removed.emit)
         self.remove.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         if not can_edit:
@@ -115,7 +115,17 @@ class Chip(QFrame):
         if kind == "one of" and not self.choices.text().strip():
             self.choices.setFocus()
         else:
-            self._finish()
+            self.flush()
+
+    def flush(self) -> None:
+        """Tell now what was typed; of choices, when there are two."""
+        value = self.value()
+        if value["kind"] == "one of" and len(value["choices"]) < 2:
+            return  # the second choice is still to come
+        if value != self.written:
+            self.written = value
+            self._name_parts()
+            self.edited.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw a round box; a thick one in the accent around what was changed."""
@@ -125,15 +135,6 @@ class Chip(QFrame):
         painter.setPen(QPen(accent if self._is_new else _faint(palette), 2 if self._is_new else 1))
         painter.setBrush(palette.color(QPalette.ColorRole.Base))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _ROUND, _ROUND)
-
-    def _finish(self) -> None:
-        value = self.value()
-        if value["kind"] == "one of" and len(value["choices"]) < 2:
-            return  # the second choice is still to come
-        if value != self.written:
-            self.written = value
-            self._name_parts()
-            self.edited.emit()
 
     def _name_parts(self) -> None:
         name = self.name.text().strip() or "column"
@@ -211,6 +212,12 @@ class Chips(QWidget):
             QWidget.setTabOrder(before_it, part)
         self._focus_again(focused)
         self.updateGeometry()
+
+    def flush(self) -> None:
+        """Tell now what was typed, also while the keyboard is still in it."""
+        self._row_edited()
+        for chip in self.chips:
+            chip.flush()
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns as they stand here."""

@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,19 +135,27 @@ class PipelineDocument(QObject):
 
     def undo(self) -> None:
         """Go back to the text before the last change, on whichever side it was made."""
-        self._go_to(self.history.undo())
+        self.when_made(lambda: self._go_to(self.history.undo()))
 
     def redo(self) -> None:
         """Make the change again that was undone."""
-        self._go_to(self.history.redo())
+        self.when_made(lambda: self._go_to(self.history.redo()))
+
+    def when_made(self, do: Callable[[], object]) -> None:
+        """Do something with the text: now, or after the changes under way."""
+        if self._changes:
+            self._after_changes.append(do)
+        else:
+            do()
 
     def save(self, path: str = "", *, overwrite: bool = False, then: Callable[[str], object] | None = None) -> None:
         """Keep the text in its file, or in another one, after changes under way; `then` is called with the path."""
-        if self._changes:
-            self._after_changes.append(partial(self.save, path, overwrite=overwrite, then=then))
-            return
-        self._save_soon.stop()
-        self.file.save(self.text, path, overwrite=overwrite, then=then)
+
+        def save() -> None:
+            self._save_soon.stop()
+            self.file.save(self.text, path, overwrite=overwrite, then=then)
+
+        self.when_made(save)
 
     def keep(self) -> None:
         """Let nothing be lost: changes of a file that is not the case's go into one beside the case.

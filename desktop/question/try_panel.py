@@ -93,6 +93,9 @@ class TryPanel(QWidget):
 
     def _try(self) -> None:
         self.begins.emit()
+        self._document.when_made(self._begin)
+
+    def _begin(self) -> None:
         if self._workspace.job.is_going or not self._document.is_open:
             return
         self._is_ours = True

@@ -92,6 +92,12 @@ def test_what_contradicts_itself_stands_side_by_side_and_opens_its_pages(qtbot: 
     assert (panel.viewer.page, panel.viewer.line) == (1, 2)
 
 
+def test_keys_of_the_page_are_for_the_page_in_sight(results: ResultsPlace, window: MainWindow) -> None:
+    assert window._viewer() is results.answers.viewer
+    results.parts.open_side(results.evidence)
+    assert window._viewer() is results.evidence.viewer
+
+
 def test_items_are_walked_through_with_the_keyboard(qtbot: QtBot, results: ResultsPlace) -> None:
     open_answer(qtbot, results, "paid_for")
     panel = results.answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -155,7 +156,7 @@ def use_the_plan(qtbot: QtBot, window: MainWindow, place: ImprovePlace, monkeypa
     """Open the report, and the chosen plan as a question."""
     urls: list[str] = []
     questions = Path(window.workspace.case).with_name("short questions")
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: urls.append(url.toLocalFile()))
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: urls.append(url.toLocalFile()) is None)
     QTest.mouseClick(place.report, Qt.MouseButton.LeftButton)
     assert urls == [str(questions / "improved" / "acts.html")]
     question = next(place for place in window.places if isinstance(place, QuestionPlace))
@@ -275,6 +276,8 @@ def test_a_build_waits_for_the_run_that_goes_on(
     run.queue.load()
     run.queue.add(place.improvement.pipeline)
     qtbot.waitUntil(lambda: len(run.queue.entries) == 1, timeout=WAIT)
+    going: list[bool] = []
+    window.workspace.job.finished.connect(lambda code: going.append(place.improvement.is_going))
     run.start()
     place.start()
     qtbot.waitUntil(lambda: place.improvement.is_waiting, timeout=WAIT)
@@ -283,8 +286,31 @@ def test_a_build_waits_for_the_run_that_goes_on(
     with qtbot.waitSignal(place.improvement.began, timeout=WAIT):
         pass
     assert window.workspace.job.name == "build"
+    assert going == [True]  # the end of the run does not end the build that it let begin
     with qtbot.waitSignal(place.improvement.ended, timeout=WAIT):
         window.workspace.job.cancel()
+
+
+def test_a_build_goes_on_whole_while_another_case_is_open(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], short_case: Path
+) -> None:
+    other = Path(shutil.copy(short_case, short_case.with_name("other.redwell")))
+    window = start_window(0.2)
+    place = opened(qtbot, window, short_case)
+    choose_small(place)
+    place.start()
+    model = place.improvement
+    qtbot.waitUntil(lambda: bool(model.tree.lines.lines), timeout=WAIT)
+    lines = model.tree.lines
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(other))
+    before, progress = dict(lines.lines), lines.progress
+    qtbot.waitUntil(lambda: (lines.lines, lines.progress) != (before, progress), timeout=WAIT)
+    assert not model.is_going and not model.tree.lines.lines
+    place = opened(qtbot, window, short_case)
+    assert model.is_going and model.tree.lines is lines
+    with qtbot.waitSignal(model.ended, timeout=WAIT):
+        model.stop()
 
 
 def test_a_question_that_cannot_run_says_why(

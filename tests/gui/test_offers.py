@@ -110,6 +110,51 @@ def test_a_folder_that_is_added_while_another_is_read_is_offered_after_it(
     qtbot.waitUntil(lambda: place.model.rowCount() == 13, timeout=WAIT)
 
 
+def test_what_is_left_of_a_case_is_offered_when_it_is_opened_again(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        write(folder, *map(str, range(6)))
+    place, space = documents(window), window.workspace
+    drop(window, *folders)
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    said: list[tuple[str, str]] = []
+    space.said.connect(lambda *told: said.append(told))
+    with qtbot.assertNotEmitted(place.ingest.read_to_ask):  # which would ask the other case
+        place.ingest._start_to_ask()
+        space.job.pause()
+        first = space.case
+        with qtbot.waitSignal(space.case_opened, timeout=WAIT):
+            space.open_case(str(tmp_path / "other.redwell"), create=True)
+        left = f"2 folders or files were not read into {Path(first).stem} yet."
+        assert (left, "What is left is offered when you open that case again.") in said
+        space.job.resume()
+        qtbot.waitUntil(lambda: not space.job.is_going, timeout=WAIT)
+    with qtbot.waitSignal(space.case_opened, timeout=WAIT):
+        space.open_case(first)
+    qtbot.waitUntil(lambda: place.ingest.text.startswith("2 folders or files (second, third): 12 files"), timeout=WAIT)
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 18, timeout=WAIT)
+    qtbot.waitUntil(lambda: not space.job.is_going, timeout=WAIT)
+
+
+def test_an_offer_does_not_take_the_keyboard_from_who_types(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
+    (file,) = write(tmp_path / "letters", "a")
+    place = documents(opened)
+    opened.activateWindow()
+    qtbot.waitUntil(opened.isActiveWindow, timeout=WAIT)
+    place.names.setFocus()
+    QTest.keyClicks(place.names, "order")
+    place.ingest.offer(str(file))
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    assert place.names.hasFocus()
+    place.names.clear()
+    place.ingest.dismiss.click()
+    place.ingest.offer(str(file))
+    qtbot.waitUntil(place.ingest.start.hasFocus, timeout=WAIT)
+
+
 def test_a_run_that_fails_leaves_the_offer(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     write(tmp_path / "first", "a")
     place = documents(window)

@@ -216,7 +216,7 @@ def test_what_was_typed_last_is_saved_with_the_rest(qtbot: QtBot, place: Questio
     assert saved == [str(path)]
 
 
-@pytest.mark.parametrize("how", ["close", "new", "other"])
+@pytest.mark.parametrize("how", ["close", "new", "other", "file"])
 def test_what_was_typed_last_is_kept_when_it_is_left(
     qtbot: QtBot, opened: MainWindow, place: QuestionPlace, case: Path, how: str
 ) -> None:
@@ -228,11 +228,38 @@ def test_what_was_typed_last_is_kept_when_it_is_left(
         shut(opened)
     elif how == "new":
         place.new_question()
+    elif how == "file":
+        file = case.with_name("elsewhere.yaml")
+        file.write_text(place.document.text, encoding="utf-8")
+        place.open_file(str(file))
+        qtbot.waitUntil(lambda: place.document.file.path == str(file), timeout=WAIT)
+        assert place.shows_steps and "Word " not in place.document.text
     else:
         place.workspace.open_case(str(case.with_name("other.redwell")), create=True)
     if how != "close":
         qtbot.waitUntil(path.exists, timeout=WAIT)
     assert "Word " in path.read_text(encoding="utf-8")
+
+
+def test_what_was_typed_last_is_undone_alone_and_is_tried(
+    qtbot: QtBot, opened: MainWindow, place: QuestionPlace
+) -> None:
+    begin(qtbot, place, 4)
+    prompt = open_card(qtbot, place, "read").findChild(PromptEditor)
+    place.document.change(do="set", operator=0, key=["max_tokens"], value=50)
+    settled(qtbot, place)
+    QTest.keyClicks(prompt.text, "Word ")
+    place.undo()
+    settled(qtbot, place)
+    assert "max_tokens: 50" in place.document.text and "Word " not in place.document.text
+    place.redo()
+    settled(qtbot, place)
+    assert "Word " in place.document.text
+    QTest.keyClicks(prompt.text, "again ")
+    with qtbot.waitSignal(place.trial.tried, timeout=WAIT):
+        place.try_now()
+    assert "again " in opened.workspace.job.given["text"]
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
 
 
 def test_a_trial_shows_prompt_reply_values_and_evidence(
@@ -357,6 +384,36 @@ def test_a_question_in_plain_words_becomes_chips_that_are_changed_by_keyboard(
     ask.chips.row.clear()
     ask.chips.row.editingFinished.emit()
     qtbot.waitUntil(lambda: "one_row_per" not in ask.text, timeout=WAIT)
+
+
+def type_name(qtbot: QtBot, ask: AskBox, name: str) -> None:
+    """Type over the name of the last column, and leave the keyboard there."""
+    line = ask.chips.chips[-1].name
+    line.setFocus()
+    line.selectAll()
+    qtbot.keyClicks(line, name)
+
+
+def test_what_stands_in_a_chip_is_previewed_run_and_kept(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
+) -> None:
+    ask = ask_plates(qtbot, place)
+    type_name(qtbot, ask, "license plate")
+    with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
+        place.try_now()
+    assert [column.name for column in ask.preview.model.columns] == ["filename", "license_plate"]
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
+    type_name(qtbot, ask, "owner")
+    with qtbot.waitSignal(ask.wanted, timeout=WAIT) as wanted:
+        ask.edit.click()
+    assert "owner: " in wanted.args[0]
+    qtbot.waitUntil(lambda: place.shows_steps and "owner: " in place.document.text, timeout=WAIT)
+    place.show_table()
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    type_name(qtbot, ask, "colour")
+    shut(opened)
+    file = questions_folder(case) / "Which plates are mentioned.yaml"
+    assert "colour: " in file.read_text(encoding="utf-8")
 
 
 def test_a_note_changes_the_table_and_what_changed_is_shown(qtbot: QtBot, place: QuestionPlace) -> None:

@@ -107,6 +107,32 @@ def test_what_else_is_told_is_of_the_case_that_is_open(
     assert (place.parts.progress.maximum(), place.parts.runs.itemText(0), list(told)) == before
 
 
+def test_nothing_of_the_last_case_stays_beside_the_next(
+    qtbot: QtBot, window: MainWindow, cases: tuple[Path, Path]
+) -> None:
+    place = open_case(qtbot, window, cases[0])
+    parts = place.parts
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    shown: list[tuple[Callable[[], None], Callable[[], object]]] = [
+        (parts.show_charts, lambda: parts.charts.chart.chart.marks),
+        (parts.show_timeline, lambda: parts.timeline.view.moments),
+        (parts.show_network, lambda: parts.network.view.drawing.nodes),
+        (parts.show_ledger, lambda: parts.ledger.operators.rows),
+    ]
+    for show, what in shown:
+        show()
+        qtbot.waitUntil(lambda what=what: bool(what()), timeout=WAIT)  # type: ignore[misc]
+    place.review.judge("accept")
+    qtbot.waitUntil(lambda: parts.said.text() != "" and "1 of" in parts.progress.text(), timeout=WAIT)
+    held = Held(window, results.TABLE)
+    open_case(qtbot, window, cases[1])
+    assert not any(what() for _, what in shown)
+    assert (parts.said.text(), parts.progress.text(), parts.ledger.sums.text()) == ("", "", "")
+    qtbot.waitUntil(lambda: "second" in held.answers, timeout=WAIT)
+    held.answers["second"]()
+    qtbot.waitUntil(lambda: bool(parts.ledger.sums.text()), timeout=WAIT)
+
+
 def test_what_is_counted_is_of_the_case_that_is_open(
     qtbot: QtBot, window: MainWindow, cases: tuple[Path, Path]
 ) -> None:

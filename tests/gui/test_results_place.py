@@ -16,6 +16,7 @@ import openpyxl
 import pytest
 from gui_waiting import WAIT
 from invented_results import DATES, make_results
+from many_results import make_two_runs
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtPrintSupport import QPrinter
@@ -68,6 +69,18 @@ def press(place: ResultsPlace, *keys: Any) -> None:
     """Press keys that are shortcuts, as a reviewer does."""
     for key in keys:
         QTest.keyClick(place.table, key)
+
+
+def type_over(qtbot: QtBot, place: ResultsPlace, column: str, text: str) -> QLineEdit:
+    """Begin to correct the current cell of a column, and type over what stands there."""
+    press(place, Qt.Key.Key_E)
+    view = place.table._pinned if column in place.table.pinned_columns else place.table
+    qtbot.waitUntil(lambda: view.viewport().findChild(QLineEdit) is not None, timeout=WAIT)
+    editor = view.viewport().findChild(QLineEdit)
+    assert editor is not None
+    editor.selectAll()
+    QTest.keyClicks(editor, text)
+    return editor
 
 
 def verdicts(place: ResultsPlace) -> list[str]:
@@ -134,12 +147,8 @@ def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: Result
     qtbot.waitUntil(lambda: verdicts(results)[2] == "rejected", timeout=WAIT)
     press(results, Qt.Key.Key_K, Qt.Key.Key_K)
     assert results.table.currentIndex().row() == 1
-    press(results, Qt.Key.Key_E)
-    qtbot.waitUntil(lambda: results.table.viewport().findChild(QLineEdit) is not None, timeout=WAIT)
-    editor = results.table.viewport().findChild(QLineEdit)
-    assert editor is not None
-    editor.selectAll()
-    QTest.keyClicks(editor, "Danny Jarker")
+    editor = type_over(qtbot, results, "officer", "Danny Jarker")
+    assert results.table.childAt(editor.mapTo(results.table, editor.rect().center())) is editor  # it is seen
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
     qtbot.waitUntil(lambda: results.parts.progress.text() == "3 of 6 reviewed", timeout=WAIT)
@@ -156,6 +165,34 @@ def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: Result
     both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     QTest.keyClick(results.table, Qt.Key.Key_Z, both)
     qtbot.waitUntil(lambda: cell(results, 1, "officer") == "Danny Jarker", timeout=WAIT)
+
+
+@pytest.mark.parametrize(("column", "text"), [("officer", "Danny Jarker"), ("date", "2018-01-02"), ("days", "77")])
+def test_what_is_typed_stays_and_goes_to_the_row_it_was_begun_on(
+    qtbot: QtBot, results: ResultsPlace, column: str, text: str
+) -> None:
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 1, column)
+    editor = type_over(qtbot, results, column, text)
+    results.workspace.edit("reviews.judge", run=results.run, rows=["row0"], kind="accept")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 5, timeout=WAIT)  # the next row stands there now
+    assert editor.text() == text
+    with qtbot.waitSignal(results.model.edited, timeout=WAIT) as edited:
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert edited.args == ["row1", column, text]
+
+
+def test_an_editor_in_which_nothing_was_typed_corrects_nothing(qtbot: QtBot, results: ResultsPlace) -> None:
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 1, "officer")
+    editor = type_over(qtbot, results, "officer", "Daniel Harmon")
+    results.workspace.edit("reviews.judge", run=results.run, rows=["row0"], kind="accept")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 5, timeout=WAIT)
+    with qtbot.assertNotEmitted(results.model.edited):
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+        qtbot.waitUntil(results.table.hasFocus, timeout=WAIT)
 
 
 def test_verdicts_have_a_word_and_a_colour_and_undo_says_what_it_undid(qtbot: QtBot, results: ResultsPlace) -> None:
@@ -238,6 +275,22 @@ def test_filters_sorting_and_groups(qtbot: QtBot, results: ResultsPlace, watchdo
     results.parts._missing.setChecked(True)
     qtbot.waitUntil(lambda: results.model.rowCount() == 0, timeout=WAIT)
     qtbot.waitUntil(lambda: "No row fits" in results.parts._below.text(), timeout=WAIT)
+
+
+def test_filters_that_are_not_in_sight_are_said(qtbot: QtBot, results: ResultsPlace) -> None:
+    below = results.parts._below
+    results.table.set_filter("days", ">4")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 3, timeout=WAIT)
+    assert not below.isVisible()
+    results.table.hide_column("days")
+    assert below.isVisible()
+    assert below.text() == "Rows are also filtered by columns that are hidden: days. Ctrl+Shift+E shows all rows."
+    results.clear_filters()
+    qtbot.waitUntil(lambda: results.model.rowCount() == 6 and not below.isVisible(), timeout=WAIT)
+    results._pick("officer", "", place_document(results, 0))
+    qtbot.waitUntil(lambda: results.model.rowCount() == 1, timeout=WAIT)
+    assert below.isVisible()
+    assert below.text() == "Only rows of one document are shown. Ctrl+Shift+E shows all rows."
 
 
 def test_groups_are_folded_by_mouse_and_by_keyboard(
@@ -391,6 +444,24 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
     QTest.keyClick(charts.chart, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: results.model.rowCount() == 3 and set(officers(results)) == {"Ana Ruiz"}, timeout=WAIT)
     assert charts.chart._mark_at(QPointF(0.0, 0.0)) == -1
+
+
+def test_a_chart_is_of_the_run_that_is_shown(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    path, first = make_two_runs(tmp_path / "made")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    place = place_of(window, ResultsPlace)
+    runs = place.parts.runs
+    qtbot.waitUntil(lambda: runs.count() == 2 and bool(place.run), timeout=WAIT)
+    place.show_run(next(run for run in map(runs.itemData, range(2)) if run != first))
+    qtbot.waitUntil(lambda: [column.name for column in place.model.columns] == ["days"], timeout=WAIT)
+    with qtbot.waitSignal(place.charts.drawn, timeout=WAIT):
+        place.parts.show_charts()
+    assert "officer" not in place.charts.chart.chart.title
+    place.show_run(first)
+    qtbot.waitUntil(lambda: place.charts.chart.chart.title == "officer by number of documents", timeout=WAIT)
+    assert place.charts.chart.chart.marks[0].label == "Ana Ruiz"
 
 
 def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(

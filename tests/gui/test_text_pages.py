@@ -107,6 +107,21 @@ def test_zoom_and_place_belong_to_the_document_and_a_click_changes_an_open_viewe
     assert viewer.view.transform().m11() == pytest.approx(zoom)
 
 
+def test_lines_found_are_gone_through_one_by_one(qtbot: QtBot, window: MainWindow, letters: Path) -> None:
+    place = documents_of(qtbot, window, letters)
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    viewer = place.viewer
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        place.show_document(str(place.model.row(0).id))  # type: ignore[index]
+    viewer.look_for("Harmon")
+    qtbot.waitUntil(lambda: len(viewer._found) > 1, timeout=WAIT)
+    for page, line in sorted(viewer._found)[:2]:
+        with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+            viewer._bar.next_wanted.emit()
+        assert (viewer.page, viewer.line) == (page, line)
+        assert viewer.view.marked("evidence") > 0
+
+
 def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     folder = tmp_path / "orders"
     folder.mkdir()

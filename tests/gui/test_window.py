@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 from gui_dropping import drop
 from gui_waiting import WAIT
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
@@ -180,6 +181,45 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
         viewer.show_document(next(place.model.row(n) for n in range(5) if place.model.row(n).kind == "text").id)
     assert viewer._is_text
     assert viewer.view.lines
+
+
+def test_a_picture_that_comes_late_is_not_put_on_another_page(qtbot: QtBot, opened: MainWindow) -> None:
+    place, viewer = documents(opened), documents(opened).viewer
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    order = next(row for n in range(5) if (row := place.model.row(n)) and row.kind == "pdf")
+    with qtbot.waitSignals([viewer.page_shown, viewer.picture_shown], timeout=WAIT):
+        place.show_document(order.id)
+    file = viewer._file
+    viewer.go_to_page(2)
+    with qtbot.assertNotEmitted(viewer.picture_shown):
+        viewer._picture_loaded(file, QImage(file))
+    qtbot.waitSignal(viewer.picture_shown, timeout=WAIT).wait()
+
+
+def test_a_line_found_is_in_sight_though_the_document_was_left_elsewhere(qtbot: QtBot, opened: MainWindow) -> None:
+    place, viewer = documents(opened), documents(opened).viewer
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    rows = [row for n in range(5) if (row := place.model.row(n))]
+    order, letter = (next(row.id for row in rows if row.kind == kind) for kind in ("pdf", "text"))
+
+    def show(document: str, page: int = 1) -> str:
+        with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+            place.show_document(document, page)
+        return " ".join(line.text for line in viewer.view.lines)
+
+    last, others = show(order, 3), f"{show(order, 2)} {show(order)}".lower()
+    word = next(word for word in re.findall("[A-Za-z]{6,}", last) if word.lower() not in others)
+    viewer.zoom_by(3.0)
+    bar = viewer.view.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    show(letter)
+    show(order)
+    assert (viewer.page, bar.value()) == (1, bar.maximum())
+    viewer.look_for(word)
+    qtbot.waitUntil(lambda: viewer.page == 3 and viewer.view.marked("found") > 0, timeout=WAIT)
+    x0, y0, x1, y1 = viewer.view._marks["found"]._boxes[0]
+    box = viewer.view.mapFromScene(QRectF(x0, y0, x1 - x0, y1 - y0)).boundingRect()
+    assert viewer.view.viewport().rect().intersects(box)
 
 
 def test_dragging_selects_words(qtbot: QtBot, opened: MainWindow) -> None:
