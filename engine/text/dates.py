@@ -35,17 +35,20 @@ _ORDINALS = (
     *("twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
 )
 _DAY_WORDS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
-_YEAR = r"(?P<year>(?:1[5-9]|2[01])\d\d)(?!\d)"
-_SHORT = r"-(?P<short>\d\d)(?!\d)|\s?'(?P<quoted>\d\d)(?!\d)"
+_YEAR = r"(?P<year>(?:1[5-9]|2[01])\d\d)(?!\d|\s*(?:hours?|hrs?)\b)"
+_SHORT = r"-(?P<short>\d\d)(?!\d)|,?\s?'(?P<quoted>\d\d)(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?!\d)(?:s\s?t|n\s?d|r\s?d|t\s?h|er|\.|º|°)?"
-_DAY_WORD = rf"(?P<dayword>{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
+_DAY_WORD = rf"(?P<dayword>{'|'.join(sorted(_ORDINALS, key=len, reverse=True)).replace('-', '[ -]')})"
 _MONTH = r"(?P<name>[a-z]{3,12}+)(?![a-z])\.?"
 _GAP = r"[\s,.\-/]{0,3}"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
         r"(?<![\d/.-])(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?![\d/-])",
-        r"(?<![\d/.-])(?P<a>\d{1,2})(?P<mark>[-/.])\s?(?P<b>\d{1,2})(?P=mark)\s?(?P<y>\d{4}|\d\d)(?![\d/-])",
+        # A dash before or behind it may join it to another such date; a letter is a digit that OCR misread (20l9).
+        r"(?:(?<![\d/.-])(?<!\b[a-z])|(?<=[/.]\d{4}-)|(?<=[/.]\d\d-))"
+        r"(?P<a>\d{1,2})(?P<mark>[-/.])\s?(?P<b>\d{1,2})(?P=mark)\s?"
+        r"(?P<y>\d{4}|\d\d(?![a-su-z]|t(?!\d)))(?!\d|/|-(?!\d{1,2}[/.]\d))",
         rf"(?<![\w/.:-])(?:{_DAY}|{_DAY_WORD})(?:\s*\(\d{{1,2}}(?:st|nd|rd|th)?\))?[\s-]{{0,2}}"
         rf"(?:day\s+of[\s-]+|of\s+|de\s+)?{_MONTH}(?:{_GAP}(?:of\s+|de\s+|in\s+the\s+year\s+)?{_YEAR}|{_SHORT})?",
         rf"(?<![a-z]){_MONTH}[\s,-]{{0,3}}(?:the\s+)?(?:{_DAY}|{_DAY_WORD})(?:{_GAP}{_YEAR}|{_SHORT})?",
@@ -201,7 +204,7 @@ def _read(match: re.Match[str], text: str, order: str) -> DateMention | None:
     if groups.get("a"):
         return _numeric(match, order)
     day_text, word = groups.get("day"), groups.get("dayword")
-    day = int(day_text) if day_text else _DAY_WORDS[word] if word else None
+    day = int(day_text) if day_text else _DAY_WORDS[word.replace(" ", "-")] if word else None
     short = groups.get("short") or groups.get("quoted")
     year = int(groups["year"]) if groups.get("year") else _full_year(short)
     if groups.get("name"):

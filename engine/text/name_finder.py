@@ -20,11 +20,13 @@ from engine.text.person_names import (
     recognise_name,
     word_key,
 )
-from engine.text.vocabulary import NOT_NAMES, STARTERS
+from engine.text.vocabulary import AFTER_TIME, BEFORE_NAMES, NOT_NAMES, STARTERS
 
 _TOKEN = re.compile(r"[^\W\d_][\w'-]*\.?")
 _BEFORE = re.compile(r"((?:[^\W\d_][\w'-]*\.?\s+|[A-Z]\.){1,5})$")
 _SURNAME_FIRST = re.compile(r",\s{0,2}((?:[A-Z][\w'-]*\.?[^\S\n]?){1,4})")
+_ALSO_FIRST = {"april", "may", "june", "august"}
+_NO_FIRST_NAMES = NOT_NAMES | STARTERS | BEFORE_NAMES | (AFTER_TIME - _ALSO_FIRST)
 _ENOUGH_COMMON_WORDS = 100
 _REACH = 70
 
@@ -121,7 +123,7 @@ class NameFinder:
             is_initial = len(key) == 1 and word[-1] == "."
             if key in PARTICLES and not is_initial and (word[0].islower() or key not in ALSO_FIRST_NAMES):
                 continue
-            if word[0].islower() or (not is_initial and (key in NOT_NAMES or key in STARTERS or key in self._common)):
+            if word[0].islower() or (not is_initial and (key in _NO_FIRST_NAMES or key in self._common)):
                 break
             if word[-1] == "." and len(key) > 2:
                 break

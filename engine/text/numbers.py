@@ -19,7 +19,9 @@ WORD_NUMBERS = {
 _NUMERAL = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _MENTION = re.compile(
     rf"(?<![\w.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?![\w:/]|[.,:/-]\d)"
-    rf"|\b(?P<word>{'|'.join(WORD_NUMBERS)})\b(?!-(?:one|two|three|four|five|six|seven|eight|nine)\b)",
+    rf"|(?<!\bno )\b(?P<word>{'|'.join(WORD_NUMBERS)})\b"
+    r"(?![ -](?:hundred|thousand|million|billion|dozen|score|thirds?|quarters?|fifths?|halves)\b)"
+    r"(?!(?<=twenty)[ -](?:one|two|three|four|five|six|seven|eight|nine)\b)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(rf"(?P<sign>-)?\s?[$#€£]?\s?(?P<number>{_NUMERAL})\s?%?")
@@ -38,8 +40,8 @@ def parse_number(text: str) -> Decimal | None:
 def number_mentions(text: str) -> Iterator[tuple[Decimal, int, int]]:
     """Yield each number of a plain text with its half-open character range.
 
-    Parts of dates, times, versions and codes are not numbers; neither is the 'two' of 'twenty-two'. A dash with a
-    space behind it is no minus (Suspension - 10 days).
+    Parts of dates, times, versions and codes are not numbers; neither is the 'two' of 'twenty-two', the 'five' of 'five
+    hundred' or the 'one' of 'no one'. A dash with a space behind it is no minus (Suspension - 10 days).
     """
     for match in _MENTION.finditer(text):
         if match["word"] is None:

@@ -25,7 +25,7 @@ _RANKS = {
     spelling: rank
     for rank, spellings in {
         "officer": "officer officers ofc ofcs ofcr off po patrolman patrolwoman patrolmen patrol ptl ptlm",
-        "detective": "detective det",
+        "detective": "detective det dc",
         "sergeant": "sergeant sgt sgts",
         "lieutenant": "lieutenant lieut lt",
         "captain": "captain capt cpt",
@@ -33,14 +33,15 @@ _RANKS = {
         "deputy": "deputy dep dpty",
         "corporal": "corporal cpl",
         "private": "private pfc",
-        "agent": "agent",
+        "agent": "agent agt",
         "inspector": "inspector insp",
         "commander": "commander cmdr cdr",
         "colonel": "colonel col",
         "major": "major maj",
         "trooper": "trooper tpr",
         "marshal": "marshal",
-        "constable": "constable",
+        "constable": "constable pc wpc",
+        "commissioner": "commissioner",
         "sheriff": "sheriff",
         "superintendent": "superintendent supt",
         "investigator": "investigator inv",
@@ -61,6 +62,9 @@ TITLES = _RANKS.keys() | _FORMS_OF_ADDRESS
 """Ranks and forms of address, which make the capitalised word behind them a name."""
 
 _BESIDE_TITLES = _set("the of acting retired ret former formerly ex")
+_BEFORE_TITLES = _set("special staff master first second 1st 2nd sr correctional corrections field training")
+"""Words that are part of a rank where one follows: `Special Agent`, `Staff Sgt.`"""
+_GRADES = _set("ii iii iv")
 _ABBREVIATED = frozenset(spelling for spelling, rank in _RANKS.items() if spelling != rank)
 _ALSO_SURNAMES = _set("major marshal constable sheriff judge")
 _NOBODY = _set("unknown unidentified unnamed undisclosed redacted anonymous none na esq")
@@ -111,11 +115,22 @@ _BADGE = re.compile(
     rf"[(\[]?\s*(?:{_WORD_BEFORE_BADGE}\s*[:#]*|{_BEGIN}(?:number|no)\b\.?\s*#?|#)"
     r"\s*([a-z]{0,2}-?\d[\da-z-]*)\s*[)\]]?"
     r"|[(\[]\s*([a-z]{0,2}-?\d{2,}[\da-z-]*)\s*[)\]]"
-    r"|(?:\b|(?<=[a-z]{3}))(\d{3,}[a-z]?)\b|\b(\d{2})\b",
+    rf"|{_BEGIN}([a-z]{{1,2}}-?\d{{3,}}[a-z]?)\b"
+    r"|(?:\b|(?<=[^\W\d_]{3}))(\d{3,}[a-z]?)\b|\b(\d{2})\b",
     re.IGNORECASE,
 )
 _CALL_SIGN = re.compile(r"\s*\((?=[A-Z\d-]*\d)(?=[\d-]*[A-Z])[A-Z\d-]{2,6}\)\s*$")
 """The radio unit behind a name in dispatch records: `BRANDMOOR, KELVIN T. #3981 (3A14)`."""
+_DATE = re.compile(
+    r"\(?\b(?:d\.?o\.?b\.?:?\s*)?(?:\d{1,4}([/.-])\d{1,2}\1\d{2,4}|(?<=dob )\d{4}|(?<=dob: )\d{4})\b\)?",
+    re.IGNORECASE,
+)
+"""A date of birth beside a name, which is no badge."""
+_NICKNAME = re.compile(r"(?<=\s)(?:\"([^\W\d_]+\.?)\"|'([^\W\d_]+\.?)'|\(([^\W\d_]+\.?)\))(?=[\s,]|$)")
+"""`William "Bill" Harmon`, `William (Bill) Harmon`."""
+_TWO_NAMES = re.compile(r"([^\W\d_]{3,}\.?)\s*/\s*([^\W\d_]{3,})")
+_NAME_BEHIND = re.compile(r";\s*[^\W\d_]")
+_VOWELS = frozenset("aeiouy")
 _OCR_LETTERS = str.maketrans(LETTER_FOR_DIGIT)
 
 # An initial keeps its full stop, for it is never a particle: `J. O. Smith` is not O'Smith.
@@ -254,7 +269,8 @@ def _is_name_word(word: str) -> bool:
 
 def split_name(text: str) -> WrittenName:
     """Split a text into the words of a name: `HARMON, Daniel J. #12`, `Sgt. Daniel Harmon Jr.`, `Maria de la Cruz`."""
-    text = _CALL_SIGN.sub("", plain(text))
+    text, dates = _DATE.subn(" ", plain(text))
+    text = _without_unit(_NICKNAME.sub(_without_nickname, text))
     match = _BADGE.search(text)
     badge = next(group for group in match.groups() if group) if match else None
     rest = _BADGE.sub(" ", text)
@@ -268,7 +284,7 @@ def split_name(text: str) -> WrittenName:
         return " "
 
     parts = [words for part in _DEGREE.sub(take, rest).split(",") if (words := _WORD.findall(part))]
-    several = "&" in rest or ";" in rest or any(_key(word) == "and" for words in parts for word in words)
+    several = _names_several(rest, parts)
     suffixes = [*_take_suffixes(parts), *suffixes]
     titles = _take_titles(parts)
     parts = [words for words in parts if words]
@@ -283,14 +299,51 @@ def split_name(text: str) -> WrittenName:
         several=several,
         ends_in_initial=ends_in_initial,
         parts=len(parts),
-        has_more_numbers=match is not None and _BADGE.search(text, match.end()) is not None,
+        has_more_numbers=dates > 0 or (match is not None and _BADGE.search(text, match.end()) is not None),
         between=_WORD.sub("", rest),
     )
+
+
+def _without_nickname(match: re.Match[str]) -> str:
+    word = next(group for group in match.groups() if group)
+    return match[0] if _key(word) in TITLES | _BESIDE_TITLES | SUFFIXES.keys() else " "
+
+
+def _without_unit(text: str) -> str:
+    """Leave out the radio unit behind a name; where no badge stands before it, it is one: `Harmon (A123)`."""
+    unit = _CALL_SIGN.search(text)
+    is_badge = unit is not None and _BADGE.fullmatch(unit[0].strip()) and not _BADGE.search(text, 0, unit.start())
+    return text if unit is None or is_badge else text[: unit.start()]
+
+
+def _names_several(text: str, parts: Sequence[Sequence[str]]) -> bool:
+    """Say whether a text, which has the words `parts` between its commas, names more than one person."""
+    if "&" in text or _NAME_BEHIND.search(text) or any(_key(word) == "and" for words in parts for word in words):
+        return True
+    if any(TITLES.isdisjoint(map(_key, two)) for two in _TWO_NAMES.findall(text)):  # `Det/Sgt Harmon` is one
+        return True
+    return sum(map(_is_rank_and_name, parts)) > 1
+
+
+def _is_rank_and_name(words: Sequence[str]) -> bool:
+    known = TITLES | _BESIDE_TITLES | NOT_NAMES | SUFFIXES.keys()
+    begins = bool(words) and _key(words[0]) in _RANKS
+    return begins and any(_key(word) not in known and word[0].isupper() for word in words)
+
+
+def _without_grades(words: list[str]) -> list[str]:
+    """Leave out the grade of a rank, which is no suffix of the name behind it: `Detective II Ana Harmon`."""
+
+    def is_grade(at: int) -> bool:
+        return words[at][-1] != "." and _key(words[at]) in _GRADES and _key(words[at - 1]) in _RANKS
+
+    return [word for at, word in enumerate(words) if not (0 < at < len(words) - 1 and is_grade(at))]
 
 
 def _take_suffixes(parts: list[list[str]]) -> list[str]:
     taken: list[str] = []
     for words in parts:
+        words[:] = _without_grades(words)
         places = [place for place, word in enumerate(words) if _key(word) in SUFFIXES and (place or len(parts) > 1)]
         taken += [words[place] for place in places]
         words[:] = [word for place, word in enumerate(words) if place not in places]
@@ -302,6 +355,8 @@ def _take_titles(parts: list[list[str]]) -> list[str]:
     taken: list[str] = []
     known = TITLES | _BESIDE_TITLES
     for number, words in enumerate(parts):
+        while len(words) > 2 and _key(words[0]) in _BEFORE_TITLES and _key(words[1]) in TITLES:
+            taken.append(words.pop(0))
         others = any(other for other in parts if other is not words)
         if number == 0 and len(words) == 1 and others and _key(words[0]) in _ALSO_SURNAMES:
             continue  # `MAJOR, JOHN`
@@ -331,7 +386,7 @@ def _surname_and_given(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...],
 
 
 def _is_particle(word: str) -> bool:
-    return _key(word) in PARTICLES and word[-1] != "."
+    return _key(word) in PARTICLES and (word[-1] != "." or _key(word) == "st")
 
 
 def word_key(word: str) -> str:
@@ -420,8 +475,14 @@ def compare_first_names(left: Sequence[str], right: Sequence[str]) -> FirstNames
     is_slip = min(len(a), len(b)) >= 4 and OSA.distance(a, b) <= 1
     if is_slip and len(a) > 4 and len(b) > 4 and a[-1] == b[-1]:
         return "variant"  # `Emanuel` and `Emmanuel`, not `Maria` and `Mario`
-    may_be = is_slip or a.startswith(b) or b.startswith(a) or a in right or b in left
+    may_be = is_slip or a.startswith(b) or b.startswith(a) or a in right or b in left or _may_be_initials(a, b)
     return "near" if may_be or misreading(a) == misreading(b) else "other"
+
+
+def _may_be_initials(one: str, other: str) -> bool:
+    """Say whether one of two first names is two initials, of which the first is that of the other: DJ, Daniel."""
+    pair = one if len(one) < len(other) else other
+    return len(pair) == 2 and one[0] == other[0] and _VOWELS.isdisjoint(pair)
 
 
 def middles_clash(left: Sequence[str], right: Sequence[str]) -> bool:

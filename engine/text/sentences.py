@@ -31,7 +31,7 @@ _LONGEST_OPENING = 48
 _END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[^\W_a-z§]|\s+[§¶])")
 _LABEL = re.compile(r"[A-Z][A-Z0-9#./&'’()\- ]{2,50}:\s+(?=[\"“(]?[A-Z])")
 _WORD_BEFORE = re.compile(r"[\w§.'’&-]*$")
-_NEXT_WORD = re.compile(r"\s*[\"'“‘(\[]*([\w'’]+)")
+_NEXT_WORD = re.compile(r"\s*[\"'“‘(\[]*([\w'’]+(?:-[\w'’]+)*)")
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 
 

@@ -9,7 +9,8 @@ def _words(text: str) -> frozenset[str]:
 
 NEVER_LAST = _words(
     """
-    sgt sgts ofc ofcs off ofcr lt det dets insp capt cpl pfc ptl ptlm maj col cmdr chf supt dep
+    sgt sgts ofc ofcs off ofcr lt lieut det dets insp inv capt cpt cpl pfc ptl ptlm maj col cmdr chf supt dep dpty
+    tpr agt
     mr mrs ms dr messrs prof hon rev gen gov sen rep pres atty attys asst assoc
     vs v cf viz al eg ie e.g i.e seq sect par para fig figs ex exh tr dkt app id op cir crim civ evid fed
     u.s.c m.g.l stat ann supp cal ill wash penn approx ph tel ext fmr dist
@@ -38,6 +39,11 @@ STARTERS = _words(
     """
 )
 """Words that, capitalised, most likely start a sentence."""
+
+BEFORE_NAMES = _words(
+    "yesterday today tomorrow later afterwards eventually meanwhile nevertheless unlike did does was were is"
+)
+"""Words that, capitalised, stand before a name and are no part of it ('Yesterday Harmon left.')."""
 
 TIMES = _words("a.m p.m am pm")
 

@@ -40,6 +40,10 @@ FILES_FAILED = 1
 """What the command returns where all is done but some files could not be read, as in this corpus."""
 
 
+_ROWS_NAMED = 5
+"""Rows that differ from those of one process and are printed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What a run took from its first row on: seconds, calls, peak bytes of all processes, failed rows; its rows."""
@@ -79,6 +83,8 @@ def test_cluster() -> None:
             f"| {took.peak_bytes / 1e9:.1f} GB | {len(took.rows)}, {len(took.rows & first.rows)} the same |",
             flush=True,
         )
+        for row in sorted(took.rows ^ first.rows)[:_ROWS_NAMED]:
+            print(f"{'also' if row in took.rows else 'lacks'}: {row[:300]}", flush=True)
         assert took.failed == 0
 
 

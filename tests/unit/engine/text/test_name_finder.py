@@ -21,6 +21,9 @@ def fits(name: str, text: str) -> list[tuple[str, str]]:
         ("seen by Sgt. D. Alvarez there", "Sgt. D. Alvarez", "initial"),
         ("seen by Officer Alvarez's partner", "Officer Alvarez's", "title"),
         ("then Alvarez left", "Alvarez", "bare"),
+        ("On Monday Alvarez left", "Alvarez", "bare"),
+        ("Yesterday Alvarez left", "Alvarez", "bare"),
+        ("In March Alvarez left", "Alvarez", "bare"),
     ],
 )
 def test_forms_of_a_name(text: str, form: str, completeness: str) -> None:

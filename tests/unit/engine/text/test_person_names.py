@@ -17,6 +17,7 @@ from engine.text.person_names import (
     middles_clash,
     parse_name,
     recognise_name,
+    split_name,
     surnames_alike,
 )
 
@@ -64,6 +65,20 @@ OFFICERS = Path(__file__).parents[5] / "shared/data/entity_resolution/officers"
         ("Ofc. Luis Moreno 4417", PersonName("moreno", ("luis",), badge="4417", rank="officer")),
         ("Mary David #12", PersonName("david", ("mary",), badge="12")),
         ("Kincaid 312", PersonName("kincaid", badge="312")),
+        ("HARMON, DANIEL 02/11/1975", PersonName("harmon", ("daniel",))),
+        ("Ana Harmon (DOB 1975)", PersonName("harmon", ("ana",))),
+        ("Officer Harmon (A123)", PersonName("harmon", badge="a123", rank="officer")),
+        ("Ofc. Harmon A-123", PersonName("harmon", badge="a123", rank="officer")),
+        ("Officer Harmon P1234", PersonName("harmon", badge="p1234", rank="officer")),
+        ("Ofc. Peña4417", PersonName("pena", badge="4417", rank="officer")),
+        ("Maria St. John", PersonName("stjohn", ("maria",))),
+        ("Special Agent Harmon", PersonName("harmon", rank="agent")),
+        ("Staff Sgt. Ana Harmon", PersonName("harmon", ("ana",), rank="sergeant")),
+        ("Detective II Ana Harmon", PersonName("harmon", ("ana",), rank="detective")),
+        ('William "Bill" Harmon', PersonName("harmon", ("william",))),
+        ("William (Bill) Harmon", PersonName("harmon", ("william",))),
+        ("Harmon, Daniel; #1234", PersonName("harmon", ("daniel",), badge="1234")),
+        ("PC Smith", PersonName("smith", rank="constable")),
         ("Łukasz Nowak", PersonName("nowak", ("łukasz",))),
         ("Иван Петров", PersonName("петров", ("иван",))),
     ],
@@ -335,3 +350,30 @@ def test_the_radio_unit_behind_a_name_is_no_part_of_it() -> None:
     assert name.badge == "3981"
     assert recognise_name("Exhibit A (3A14)") is None
     assert recognise_name("(3A14)") is None
+
+
+@pytest.mark.parametrize("text", ["Harmon/Diaz", "Sgt. Harmon, Ofc. Diaz", "Harmon; Diaz"])
+def test_two_people_are_seen_as_two(text: str) -> None:
+    assert split_name(text).several
+
+
+@pytest.mark.parametrize("text", ["Det/Sgt Harmon", "HARMON, Sgt. Daniel", "Sgt. Harmon, Deputy Chief"])
+def test_ranks_apart_are_one_person(text: str) -> None:
+    assert not split_name(text).several
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "likeness"),
+    [
+        ("HARMON, DANIEL 02/11/1975", "HARMON, DAVID 02/03/1980", "clash"),
+        ("Officer Harmon (A123)", "Officer Harmon (B456)", "clash"),
+        ("Special Agent Harmon", "Daniel Harmon", "open"),
+        ('William "Bill" Harmon', "William J. Harmon", "full_name"),
+        ("DJ Harmon", "Daniel Harmon", "open"),
+    ],
+)
+def test_what_stands_beside_a_name_is_no_part_of_it(left: str, right: str, likeness: str) -> None:
+    one, other = parse_name(left), parse_name(right)
+    assert one is not None
+    assert other is not None
+    assert compare_names(one, other)[0] == likeness

@@ -36,6 +36,8 @@ def test_a_wrapped_paragraph_is_cut_at_full_stops_and_keeps_its_lines() -> None:
         "Jan. 5 was the day, see Fig. 3 for the place.",
         "He shouted “Stop!” and ran.",
         "Steven E. Johnson left . . . Nobody saw him.",
+        "The officer wore Badge No. A-123 on that day.",
+        "They spoke to Inv. Diaz and Tpr. Moreno.",
     ],
 )
 def test_a_full_stop_inside_a_sentence_does_not_end_it(text: str) -> None:

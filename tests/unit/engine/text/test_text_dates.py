@@ -11,6 +11,7 @@ from engine.text.dates import DateMention, PartialDate, date_mentions, dates_in,
         *("2019-03-04", "2019/03/04", "3/4/2019", "03-04-19", "03.04.2019", "March 4, 2019", "Mar. 4th, 2019"),
         *("MAR 04 2019", "4 March 2019", "04MAR2019", "4th day of March, 2019", "Mar-4-19", "2019-03-04T23:30:00Z"),
         *("2019-03-04 11:30", "20190304", "4. März 2019", "4 de marzo de 2019", "fourth of March 2019", "4 march 2019"),
+        *("March 4th, '19", "3/4/2019T10:30"),
     ],
 )
 def test_forms_of_one_date(text: str) -> None:
@@ -82,3 +83,23 @@ def test_of_two_dates_that_overlap_the_one_that_says_more_counts() -> None:
 def test_a_year_alone_is_a_mention_and_no_date_to_look_for() -> None:
     assert date_mentions("in 2019") == [DateMention(PartialDate(2019, None, None), 3, 7, "only a year is written")]
     assert list(dates_in("in 2019")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("the twenty first day of March, 2019", ["2019-03-21"]),
+        ("3/14/2019-3/15/2019", ["2019-03-14", "2019-03-15"]),
+        ("01/13/2019–12/31/2019", ["2019-01-13", "2019-12-31"]),
+        ("12/25/20l9", []),  # OCR took a digit for a letter
+        ("l2/25/2019", []),
+    ],
+)
+def test_days_of_a_text(text: str, days: list[str]) -> None:
+    assert [mention.iso for mention in date_mentions(text) if mention.is_whole] == days
+
+
+@pytest.mark.parametrize("text", ["March 3, 1930 hours", "6 May 2015 hrs"])
+def test_the_time_behind_a_day_is_no_year(text: str) -> None:
+    assert parse_date(text.replace(" hours", "").replace(" hrs", "")) is not None
+    assert [mention.iso for mention in date_mentions(text) if mention.iso and len(mention.iso) == 10] == []

@@ -45,7 +45,11 @@ def test_mentions_leave_out_parts_of_codes_times_and_larger_numbers() -> None:
         ("10 - 15 days", ["10", "15"]),
         ("- 3 officers", ["3"]),
         ("-3.5 and -$3", ["-3.5", "-3"]),
+        ("No one was injured.", []),
+        ("five hundred dollars, two thousand more", []),
+        ("twenty two officers, twenty of them", ["20"]),
+        ("five officers and one third of the others", ["5"]),
     ],
 )
-def test_a_dash_apart_from_a_number_is_no_minus(text: str, numbers: list[str]) -> None:
+def test_numbers_of_a_text(text: str, numbers: list[str]) -> None:
     assert [str(value) for value, _, _ in number_mentions(text)] == numbers
