@@ -6,8 +6,10 @@ template's and may contain control tokens, what replaces a marker is data and ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -23,6 +25,10 @@ CHATML = (
 
 _TEMPLATE_FAULTS = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What rendering a template can raise: it is a program from the model file, which meets our messages unprepared."""
+
+
+TEMPLATE_DAY = date(2025, 1, 1)
+"""What a template that must write today's date writes: the true one would change the prompt from day to day."""
 
 
 _MARKER_START = "\ue000redwell message "
@@ -51,6 +57,8 @@ def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str =
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
     environment.globals["raise_exception"] = _refuse
+    if template and _needs_day(template):
+        environment.globals["strftime_now"] = TEMPLATE_DAY.strftime
     try:
         rendered = environment.from_string(template or CHATML).render(
             messages=marked, add_generation_prompt=True, bos_token=bos, eos_token=eos, tools=None
@@ -90,6 +98,11 @@ def _replace_markers(rendered: str, messages: Sequence[tuple[Role, list[Segment]
     if any(_MARKER_START in piece.text for piece in pieces if piece.is_template):
         raise ModelError("the model's chat template repeats a message", advice="Use another model.")
     return [p for p in pieces if p.text]
+
+
+def _needs_day(template: str) -> bool:
+    """Say whether a template asks for the date without looking whether there is one."""
+    return "strftime_now" in template and not re.search(r"strftime_now\s+is\s+(not\s+)?defined", template)
 
 
 def _marker(index: int) -> str:

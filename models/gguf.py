@@ -44,6 +44,9 @@ RECURRENT = re.compile(
 )
 """Architectures of which that is known, whatever else their header says."""
 
+READABLE = "Use a .gguf file (version 2 or 3) as published by its maker; download it again if it was cut."
+WHOLE = "Choose a file that holds the whole model, or join all parts into one with `llama-gguf-split --merge`."
+
 Value = str | int | float | bool | tuple[int | float | bool, ...] | None
 
 
@@ -75,11 +78,8 @@ class _Reader:
         self.file, self.path, self.size = file, path, size
         self.texts_left = MOST_ARRAY_TEXTS
 
-    def fail(self, what: str) -> BadModelFile:
-        return BadModelFile(
-            f"{self.path}: {what} (at byte {self.file.tell()} of {self.size})",
-            advice="Use a .gguf file (version 2 or 3) as published by its maker; download it again if it was cut.",
-        )
+    def fail(self, what: str, advice: str = READABLE) -> BadModelFile:
+        return BadModelFile(f"{self.path}: {what} (at byte {self.file.tell()} of {self.size})", advice=advice)
 
     def take(self, count: int) -> bytes:
         self.need(count)
@@ -254,6 +254,9 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
 
 
 def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]) -> ModelHeader:
+    parts = values.get("split.count")
+    if isinstance(parts, int) and parts > 1:
+        raise reader.fail(f"this is one part of a model in several files ({parts})", WHOLE)
     architecture = str(values.get("general.architecture") or "")
 
     def number(key: str) -> int:

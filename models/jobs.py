@@ -177,12 +177,16 @@ class Job:
         return self.guide.allowed() if ahead is None else ahead.result()
 
     def guess(self, room: int) -> list[int]:
-        """Guess how the reply goes on, in at most `room` tokens that the schema allows."""
+        """Guess how the reply goes on, in at most `room` tokens that the schema allows.
+
+        Nothing is guessed where the mask worked out ahead has failed: `choose` raises why.
+        """
         if self.slot is None:
             return []
         guess = self.drafter.propose(self.prompt, self.slot.tokens, room)
-        if guess and self.mask is not None:
-            self.mask.result()  # the guide serves one thread at a time
+        # Waited for, as the guide serves one thread at a time.
+        if guess and self.mask is not None and self.mask.exception() is not None:
+            return []
         return self.guide.keep_valid(guess)
 
     def choose(self, logits: NDArray[np.float32]) -> int:

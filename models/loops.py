@@ -66,7 +66,7 @@ def text_loops(text: str, prompt: str = "") -> bool:
 def records_repeat(text: str, prompt: str = "") -> bool:
     """Say whether the beginning of a JSON text ends within a list whose last complete records stood in it before.
 
-    A record may come as often as the prompt says each of its values: three equal payments are three rows.
+    A record may come as often as the prompt says each of its texts and numbers: three equal payments are three rows.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
@@ -84,9 +84,28 @@ def _ends_in_repeats(entries: Sequence[Any], prompt: str) -> bool:
         isinstance(entry, dict)
         and len(entry) >= LEAST_FIELDS
         and entry in before
-        and entries.count(entry) > min(prompt.count(str(value)) for value in entry.values())
+        and entries.count(entry) > (_times_said(entry, prompt) or 0)
         for entry in last
     )
+
+
+def _times_said(value: Any, prompt: str) -> int | None:
+    """Count how often the prompt says each text and number of a value: that of the rarest one; None without any.
+
+    What no document writes as JSON does (null, true, false) is not looked for.
+    """
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        counts = [_times_said(part, prompt) for part in parts]
+        return min((count for count in counts if count is not None), default=None)
+    return None if value is None or isinstance(value, bool) else max(map(prompt.count, _spellings(value)))
+
+
+def _spellings(value: str | float) -> set[str]:
+    """Write a text or number as a document may: 1200.0 as 1200.0, 1200 and 1,200."""
+    if isinstance(value, str):
+        return {value}
+    return {str(value), f"{value:,}"} if isinstance(value, int) else {str(value), f"{value:.15g}", f"{value:,.15g}"}
 
 
 def _open_lists(value: Any) -> Iterator[Sequence[Any]]:

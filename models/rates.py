@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import platform
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,12 +73,17 @@ def remember_rates(model: InstalledModel, rates: Rates) -> None:
 
 
 def context_of(name: str = "") -> int | None:
-    """Return the context that a model will be loaded with, None where it is not known. No model is loaded."""
+    """Return the context that a model will be loaded with, None where it is not known. No model is loaded.
+
+    A larger one than the model's own cannot be chosen.
+    """
     statuses = [s for s in list_models() if s.kind == "language"]
     status = next((s for s in statuses if (s.is_default if not name else name in (s.id, s.title, s.path.name))), None)
     own_context = status.context_tokens if status else 0
     chosen = os.environ.get("REDWELL_CONTEXT_TOKENS", "")
-    return int(chosen) if chosen.isdigit() else own_context or None
+    if re.fullmatch("[0-9]{1,9}", chosen):
+        return min(int(chosen), own_context or int(chosen))
+    return own_context or None
 
 
 def machine_key(sha256: str) -> str:

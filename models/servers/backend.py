@@ -21,7 +21,7 @@ from models.protocol import Reply, Request
 from models.replies import reply_limit
 from models.servers.address import find_targets, is_local, read_address
 from models.servers.completion import Completion, SchemaRefused, read_completion
-from models.servers.facts import look_at
+from models.servers.facts import ServerFacts, look_at
 from models.servers.http import Http, ServerGone, printable
 from models.servers.modes import (
     MEANINGS,
@@ -91,8 +91,10 @@ class ServerBackend:
         targets = find_targets(address, settings.allowed)
         self._http = Http(address, targets, key=os.environ.get(KEY_VARIABLE, ""))
         try:
-            self._facts = self._http.wait_for(look_at(self._http, allowed=settings.allowed))
+            self._facts = self._look(settings)
             self._mode = settings.schema_mode or self._probe()
+            if settings.schema_mode is None and self._facts.loads_when_asked:
+                self._facts = self._look(settings)
         except BaseException:
             self._http.close()
             raise
@@ -266,10 +268,10 @@ class ServerBackend:
 
     def _own_fields(self) -> dict[str, Any]:
         """Return what a server takes beside OpenAI's fields: plain sampling, no thoughts before the answer."""
+        fields = self._facts.template_fields
         if self._facts.kind in ("llama-server", "vLLM"):
-            plain = {"top_k": 0, "min_p": 0, "chat_template_kwargs": {"enable_thinking": False}}
-            return {**plain, "cache_prompt": True} if self._facts.kind == "llama-server" else plain
-        return {}
+            fields |= {"top_k": 0, "min_p": 0}
+        return {**fields, "cache_prompt": True} if self._facts.kind == "llama-server" else fields
 
     # -- replies ---------------------------------------------------------------------------------------------------
 
@@ -318,9 +320,12 @@ class ServerBackend:
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
+    def _look(self, settings: ServerSettings) -> ServerFacts:
+        return self._http.wait_for(look_at(self._http, allowed=settings.allowed))
+
     def _probe(self) -> SchemaMode:
         try:
-            return self._http.wait_for(probe(self._http, self._facts.model))
+            return self._http.wait_for(probe(self._http, self._facts))
         except TimeoutError as error:
             raise ModelError(
                 f"the server {self._http.address} lists a model but does not answer", advice="See the server's log."

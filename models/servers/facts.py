@@ -56,6 +56,18 @@ class ServerFacts:
         """Say whether the server counts tokens with the model's own tokenizer."""
         return self.kind in ("llama-server", "vLLM", "llama-cpp-python")
 
+    @property
+    def loads_when_asked(self) -> bool:
+        """Say whether the server may load the model only for its first request, and tell its true context after."""
+        return self.kind in ("Ollama", "LM Studio")
+
+    @property
+    def template_fields(self) -> dict[str, Any]:
+        """Return what is sent with all messages where the server takes it: the model is to answer without thoughts."""
+        if self.kind in ("llama-server", "vLLM"):
+            return {"chat_template_kwargs": {"enable_thinking": False}}
+        return {}
+
 
 async def look_at(http: Http, *, allowed: tuple[str, ...] = ()) -> ServerFacts:
     """Ask a server what it is; quick, and no token is sampled.

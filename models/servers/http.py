@@ -127,11 +127,9 @@ class Http:
                     answer = await self._exchange(target, method, path, body)
                     self._targets = (target, *(other for other in self._targets if other != target))
                     return answer
-                except httpx2.ConnectError as error:
+                except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                     if not others:
-                        raise self._gone("refuses the connection") from error
-                except httpx2.TimeoutException as error:
-                    raise self._gone(f"takes no connection within {CONNECT_SECONDS:g} seconds") from error
+                        raise self._gone(_unconnected(error)) from error
                 except httpx2.HTTPError as error:
                     raise self._gone(
                         f"broke the connection off ({printable(str(error), 80) or 'no reason'})"
@@ -186,6 +184,12 @@ class Http:
             f"the server {self._address} {what}",
             advice="See whether it runs, then run the command again: replies are kept.",
         )
+
+
+def _unconnected(error: httpx2.ConnectError | httpx2.ConnectTimeout) -> str:
+    if isinstance(error, httpx2.ConnectTimeout):
+        return f"takes no connection within {CONNECT_SECONDS:g} seconds"
+    return "refuses the connection"
 
 
 def _answer(status: int, content: bytes) -> Answer:

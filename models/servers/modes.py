@@ -24,7 +24,7 @@ from models.errors import ModelError
 from models.fits import find_misfits
 from models.protocol import canonical_json
 from models.replies import finite_float
-from models.servers.facts import error_text
+from models.servers.facts import ServerFacts, error_text
 from models.servers.http import Http
 from models.servers.tokens import Message
 
@@ -135,23 +135,24 @@ def _constant(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_float=finite_float, parse_constant=_constant)
 
 
-async def probe(http: Http, model: str) -> SchemaMode:
+async def probe(http: Http, facts: ServerFacts) -> SchemaMode:
     """Try the ways, best first, on a question that only an enforced schema answers; raises ModelError, TimeoutError."""
-    if await _enforces("json_schema", http, model):
+    if await _enforces("json_schema", http, facts):
         return "json_schema"
-    if await _enforces("json_object", http, model):
+    if await _enforces("json_object", http, facts):
         return "json_object"
     return "prompt"
 
 
-async def _enforces(mode: SchemaMode, http: Http, model: str) -> bool:
+async def _enforces(mode: SchemaMode, http: Http, facts: ServerFacts) -> bool:
     text = _prompt("server_probe").render(json=mode == "json_object")
     body = {
-        "model": model,
+        "model": facts.model,
         "messages": [{"role": "user", "content": text}],
         "max_tokens": PROBE_TOKENS,
         "temperature": 0,
         **schema_fields(mode, PROBE_SCHEMA),
+        **facts.template_fields,
     }
     answer = await http.post(f"{http.address.path}/chat/completions", body, seconds=PROBE_SECONDS)
     if answer.status in (401, 403) or answer.status in (429, 502, 503, 504):

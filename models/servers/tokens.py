@@ -56,14 +56,15 @@ class TokenCounter:
 
     async def count_messages(self, messages: Sequence[Message]) -> int:
         """Count or estimate the tokens of a whole prompt, chat template included; raises as `count`."""
+        sent = {"messages": list(messages), **self._facts.template_fields}
         match self._facts.kind:
             case "llama-server":
-                rendered = (await self._post("apply-template", {"messages": list(messages)})).get("prompt")
+                rendered = (await self._post("apply-template", sent)).get("prompt")
                 if not isinstance(rendered, str):
                     raise self._odd("apply-template")
                 return await self._tokenized(rendered, is_prompt=True)
             case "vLLM":
-                chat = {"model": self._facts.model, "messages": list(messages), "add_generation_prompt": True}
+                chat = {"model": self._facts.model, "add_generation_prompt": True, **sent}
                 return await self._counted("tokenize", chat)
         texts = [await self.count(message["content"]) for message in messages]
         return sum(texts) + MESSAGE_TOKENS * (len(texts) + 1)

@@ -177,3 +177,16 @@ def test_a_template_may_break_out_of_a_loop() -> None:
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if loop.last %}{% break %}{% endif %}{% endfor %}"
     )
     assert data(render_chat(template, CONVERSATION)) == ["S1", "U1", "U2"]
+
+
+DATED = "Today: {{ strftime_now('%d %B %Y') }}. {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+
+
+def test_a_template_that_must_have_a_date_gets_the_same_one_every_day() -> None:
+    assert whole(render_chat(DATED, CONVERSATION)) == "Today: 01 January 2025. <system>S1<user>U1U2"
+
+
+@pytest.mark.parametrize("guard", ["strftime_now is defined", "not strftime_now is not defined"])
+def test_a_template_that_can_do_without_a_date_gets_none(guard: str) -> None:
+    template = f"{{% if {guard} %}}{DATED}{{% else %}}{DATED.partition('. ')[2]}{{% endif %}}"
+    assert whole(render_chat(template, CONVERSATION)) == "<system>S1<user>U1U2"

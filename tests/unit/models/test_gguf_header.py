@@ -83,6 +83,13 @@ def test_a_hostile_or_broken_file_is_refused_with_the_place(tmp_path, data, comp
     assert caught.value.advice
 
 
+def test_one_part_of_a_model_is_refused_and_a_model_of_one_part_is_not(tmp_path):
+    assert read_header(write(tmp_path, gguf(*MODEL, number("split.count", 1)))).layers == 28
+    with pytest.raises(BadModelFile, match=r"one part of a model in several files \(3\)") as caught:
+        read_header(write(tmp_path, gguf(*MODEL, number("split.count", 3))))
+    assert "llama-gguf-split --merge" in caught.value.advice
+
+
 def of(architecture: str, *pairs: bytes) -> bytes:
     return gguf(pair("general.architecture", TEXT, text(architecture)), *pairs)
 

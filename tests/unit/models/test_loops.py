@@ -92,3 +92,29 @@ def test_records_may_come_as_often_as_the_prompt_says_them() -> None:
     assert not records_repeat(begun(paid, paid, paid), three)
     assert not text_loops(begun(paid, paid, paid), three)
     assert records_repeat(begun(*[paid] * 4), three)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, ""),
+        (True, ""),
+        ([], ""),
+        (1200, "1,200"),
+        (1200.0, "$1200"),
+        (1200.0, "$1,200.00"),
+        (1234567.5, "$1,234,567.50"),
+        ({"by": "Lee", "paid": False}, "by Lee"),
+        (["Lee", "Kim"], "Kim and Lee"),
+    ],
+)
+def test_a_value_is_looked_for_as_a_document_writes_it(value: object, said: str) -> None:
+    paid = {"date": "5 May", "amount": 50, "note": value}
+    three = f"5 May $50 {said}\n" * 3
+    assert not records_repeat(begun(paid, paid, paid), three)
+    assert records_repeat(begun(*[paid] * 4), three)
+
+
+def test_records_that_say_nothing_may_not_come_again() -> None:
+    empty = {"date": None, "is_paid": False}
+    assert records_repeat(begun(empty, empty, empty), "None False null false" * 9)

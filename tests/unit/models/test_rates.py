@@ -124,3 +124,14 @@ def test_the_context_is_the_models_own_or_the_one_that_is_set(monkeypatch) -> No
     assert context_of("no-such-model") is None
     monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "4096")
     assert context_of() == 4096
+
+
+@pytest.mark.parametrize(("chosen", "context"), [("99999", 32768), ("²", 32768), ("٤٠٩٦", 32768), ("0512", 512)])
+def test_no_larger_context_than_the_models_own_can_be_chosen(monkeypatch, chosen, context) -> None:
+    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", chosen)
+    assert context_of("qwen2.5-coder-1.5b") == context
+
+
+def test_the_chosen_context_holds_where_the_models_own_is_not_known(monkeypatch) -> None:
+    monkeypatch.setenv("REDWELL_CONTEXT_TOKENS", "99999")
+    assert context_of("no-such-model") == 99999

@@ -756,6 +756,22 @@ def test_a_mask_that_fails_on_another_thread_fails_its_job_alone() -> None:
     assert good.reply == expected_reply([5, 7], 5)
 
 
+def test_a_mask_that_fails_where_a_guess_waits_for_it_fails_its_job_alone() -> None:
+    class Failing(LengthGuide):
+        def allowed(self) -> TokenMask:
+            if self.written:
+                raise InvalidSchema("told to")
+            return super().allowed()
+
+    with ThreadPoolExecutor(1) as threads:
+        bench = Bench(threads=threads, copies=10_000)
+        bad, good = bench.submit(bench.job([2, 3, 4, 5] * 10, guide=Failing(9)), bench.job([5, 7], 5))
+        bench.run()
+    errors = {id(o.job): o.error for o in bench.outcomes}
+    assert isinstance(errors[id(bad)], InvalidSchema)
+    assert good.reply == copied_reply([5, 7], 5, 10_000)
+
+
 @pytest.mark.parametrize("replies", [1, 7, 12])
 def test_a_batch_is_filled_with_what_is_to_be_read_beside_replies(replies: int) -> None:
     bench = Bench(cells=2000, slots=16, running=16, batch_tokens=512)

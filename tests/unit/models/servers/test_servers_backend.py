@@ -11,14 +11,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import pytest
-from model_server import Body, ModelServer, chat, completion, llama_server, models, plain_server, serving
+from model_server import CHAT, Body, ModelServer, chat, completion, llama_server, models, plain_server, serving
 
 from models.errors import AddressRefused, ModelCrashed, ModelError, ModelMissing, OutOfTokens, PromptTooLong, TimedOut
 from models.notices import GivesNotice
 from models.opening import open_here
 from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment, canonical_json
+from models.servers.address import read_address
 from models.servers.backend import ServerBackend, ServerSettings
+from models.servers.http import Http, ServerGone
 
 SCHEMA = {
     "type": "object",
@@ -142,6 +145,29 @@ async def test_lm_studio_and_llama_cpp_python_are_known_too() -> None:
         assert (backend.kind, backend.count_tokens("xyz")) == ("llama-cpp-python", 3)
 
 
+@pytest.mark.parametrize("kind", ["Ollama", "LM Studio"])
+async def test_a_model_that_is_loaded_when_first_asked_tells_its_context_then(kind: str) -> None:
+    asked: list[Body] = []
+
+    def answer(body: Body) -> Any:
+        asked.append(body)
+        return chat(good)(body)
+
+    def running(body: Body) -> Any:
+        return {"models": [{"name": "tiny", "context_length": 8192}] if asked else []}
+
+    def listed(body: Body) -> Any:
+        loaded = {"loaded_context_length": 8192} if asked else {}
+        return {"data": [{"id": "tiny", "max_context_length": 131_072, **loaded}]}
+
+    own = {
+        "Ollama": {"/api/version": lambda body: {"version": "0.40"}, "/api/ps": running},
+        "LM Studio": {"/api/v0/models": listed},
+    }
+    async with opened({**plain_server(good), **own[kind], CHAT: answer}) as (backend, _):
+        assert (backend.kind, backend.context_tokens) == (kind, 8192)
+
+
 async def test_a_model_that_ollama_has_in_a_cloud_is_refused() -> None:
     def routes(id: str, **tag: Any) -> dict[str, Any]:
         return {
@@ -196,6 +222,76 @@ async def test_localhost_finds_a_server_on_either_address() -> None:
         backend = await asyncio.to_thread(ServerBackend, f"http://localhost:{server.port}/v1")
         assert (await backend.ask(request())).value == GOOD
         await backend.close()
+
+
+def test_where_one_address_takes_no_connection_the_others_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = Http._exchange
+    dead, tried = {"127.0.0.2"}, []
+
+    async def exchange_if_alive(http: Http, target: str, *rest: Any) -> Any:
+        tried.append(target)
+        if target in dead:
+            raise httpx2.ConnectTimeout("")
+        return await exchange(http, target, *rest)
+
+    monkeypatch.setattr(Http, "_exchange", exchange_if_alive)
+    with serving(plain_server(good)) as server:
+        http = Http(read_address(server.address), ("127.0.0.2", "127.0.0.1"))
+        try:
+            for _ in range(2):
+                assert http.wait_for(http.get("/v1/models", seconds=20)).status == 200
+            assert tried == ["127.0.0.2", "127.0.0.1", "127.0.0.1"]
+            dead.add("127.0.0.1")
+            with pytest.raises(ServerGone, match="takes no connection within 5 seconds"):
+                http.wait_for(http.get("/v1/models", seconds=20))
+        finally:
+            http.close()
+
+
+# -- a model that thinks -----------------------------------------------------------------------------------------------
+
+
+def is_to_think(body: Body) -> bool:
+    return body.get("chat_template_kwargs", {}).get("enable_thinking") is not False
+
+
+def thinking(routes: dict[str, Any]) -> dict[str, Any]:
+    """Return a server's routes with a model that thinks until its tokens run out, unless told not to."""
+    answer = routes[CHAT]
+    cut = {"choices": [{"message": {"role": "assistant", "content": None}, "finish_reason": "length"}]}
+    return {**routes, CHAT: lambda body: cut if is_to_think(body) else answer(body)}
+
+
+def vllm_server(answer: Callable[[Body], Any], *, context: int) -> dict[str, Any]:
+    """Return the routes of a vLLM whose template adds four tokens where the model is not to think: a word is one."""
+
+    def tokenize(body: Body) -> Any:
+        words = sum(len(message["content"].split()) for message in body["messages"])
+        return {"count": words + (0 if is_to_think(body) else 4)}
+
+    listed = models("org/m", owned_by="vllm", root="org/m", max_model_len=context)
+    return {**plain_server(answer), "/v1/models": listed, "/tokenize": tokenize}
+
+
+@pytest.mark.parametrize("routes", [llama_server(good), vllm_server(good, context=512)], ids=["llama-server", "vLLM"])
+async def test_a_model_that_thinks_is_tried_without_thoughts(routes: dict[str, Any]) -> None:
+    async with opened(thinking(routes)) as (backend, _):
+        assert backend.schema_mode == "json_schema"
+        assert (await backend.ask(request())).value == GOOD
+
+
+async def test_a_prompt_is_counted_as_it_is_sent() -> None:
+    async with opened(vllm_server(good, context=512)) as (backend, server):
+        assert backend.count_prompt_tokens(request("one two three")) == 3 + 4
+        await backend.ask(request("word " * 250))
+        assert server.asked()[-1]["max_tokens"] == 512 - 254
+    routes = llama_server(good)
+    apply = routes["/apply-template"]
+    routes["/apply-template"] = lambda body: {
+        "prompt": apply(body)["prompt"] + ("" if is_to_think(body) else " <think> </think>")
+    }
+    async with opened(routes) as (backend, _):
+        assert backend.count_prompt_tokens(request("one two three")) == 6 + 2
 
 
 # -- the ways of enforcing a schema ------------------------------------------------------------------------------------
