@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from storage import errors, folding
+from storage import errors, folding, search_words
 from storage.checksums import RawText
 from storage.codec import storable
 from storage.column_types import COLUMNS, WrongType, register, tables_in, wrong_types
@@ -42,6 +42,7 @@ class Connection:
             raise
         register(self._database.conn)
         folding.register(self._database.conn)
+        search_words.register(self._database.conn)
         self._looked_at: set[str] = set(COLUMNS) if damaged else set()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
 from storage.folding import folded, folding
-from storage.search_words import match_expression
+from storage.search_words import cuts_of, ending, lone_phrase, match_expression
 from storage.topic import Topic
 
 SortColumn = Literal["name", "type", "pages", "text", "language", "size", "hash", "copies", "tags", "star", "year"]
@@ -143,11 +143,27 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
     if wanted.new:
         parts.append(_is_new(wanted.asked_in))
     if wanted.words.strip():
-        expression = match_expression(wanted.words)
-        matching = f"SELECT s.rowid / {LINES_PER_DOCUMENT} FROM lines_search s WHERE s.lines_search MATCH ?"
-        parts.append(f"d.key IN ({matching})" if expression else "0")
-        values += [expression] if expression else []
+        matching, words = _matching(wanted.words)
+        parts.append(f"d.key IN ({matching})" if matching else "0")
+        values += words
     return " AND ".join(parts), values
+
+
+def _matching(query: str) -> tuple[str, list[Any]]:
+    """Select the documents in which a search finds a line, be it of a phrase that goes on in the next; "" for none."""
+    expression = match_expression(query)
+    if not expression:
+        return "", []
+    selects = [f"SELECT s.rowid / {LINES_PER_DOCUMENT} FROM lines_search s WHERE s.lines_search MATCH ?"]
+    values = [expression]
+    for head, tail in cuts_of(lone_phrase(query)):
+        selects.append(
+            f"SELECT l.id / {LINES_PER_DOCUMENT} FROM lines_search a JOIN lines l ON l.id = a.rowid"
+            " JOIN lines_search b ON b.rowid = a.rowid + 1"
+            f" WHERE a.lines_search MATCH ? AND b.lines_search MATCH ? AND {ending('l.text')}"
+        )
+        values += [f'"{head}"', f'^ "{tail}"', head]
+    return " UNION ".join(selects), values
 
 
 class Listing(Topic):

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
 from storage.listing import REMOVED, DocumentFilter, condition
-from storage.search_words import match_expression, terms_of, words_of
+from storage.search_words import cuts_of, ends_with, lone_phrase, match_expression
 from storage.topic import Topic
 
 HIT_START, HIT_END = "\x02", "\x03"
@@ -24,7 +24,6 @@ SNIPPET_CHARACTERS = 120
 SLIPS_FROM = (5, 9)
 """From so many letters on, words that differ by one slip are similar; by two slips."""
 MOST_SIMILAR = 20
-MOST_PHRASE_WORDS = 12
 _LOOK_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"))
 _WORD = re.compile(r"[^\W_]+")
 
@@ -87,7 +86,7 @@ class Search(Topic):
             Hit(document, line, page, text_of(text), text_of(snippet), hidden)
             for document, line, page, text, snippet, hidden in rows
         ]
-        if len(hits) < limit and (words := _lone_phrase(query)):
+        if len(hits) < limit and (words := lone_phrase(query)):
             whole = self._connection.count(
                 "SELECT count(*) FROM lines_search JOIN lines l ON l.id = lines_search.rowid"
                 f" WHERE lines_search MATCH ?{only}",
@@ -111,7 +110,7 @@ class Search(Topic):
             [LINES_PER_DOCUMENT, expression, *values],
         )
         counts = Counter[str](dict(rows))
-        if words := _lone_phrase(query):
+        if words := lone_phrase(query):
             counts.update(hit.document_id for hit in self._across_lines(words, only, values))
         return dict(counts)
 
@@ -139,8 +138,7 @@ class Search(Topic):
     def _across_lines(self, words: list[str], only: str, values: Sequence[Any]) -> list[Hit]:
         """Find the first lines of phrases that go on in the next line."""
         hits: dict[int, Hit] = {}
-        for cut in range(1, len(words)):
-            head, tail = " ".join(words[:cut]), " ".join(words[cut:])
+        for cut, (head, tail) in enumerate(cuts_of(words), start=1):
             rows = self._connection.query(
                 "SELECT l.id, d.id, l.page, l.text, l.hidden FROM lines_search a JOIN lines l ON l.id = a.rowid"
                 " JOIN lines_search b ON b.rowid = a.rowid + 1 JOIN documents d ON d.key = l.id / ?"
@@ -149,7 +147,7 @@ class Search(Topic):
             )
             for id, document, page, text, hidden in rows:
                 line = text_of(text)
-                if words_of(line)[-cut:] == words[:cut]:
+                if ends_with(line, head):
                     hit = Hit(document, id % LINES_PER_DOCUMENT, page, line, _marked_end(line, cut), hidden)
                     hits.setdefault(id, hit)
         return [hits[id] for id in sorted(hits)]
@@ -172,15 +170,6 @@ def _shape(word: str) -> str:
     for written, read in _LOOK_ALIKE:
         word = word.replace(written, read)
     return word
-
-
-def _lone_phrase(query: str) -> list[str]:
-    """Return the words of a query that is one phrase of several words, none where it is anything else."""
-    terms = terms_of(query)
-    if len(terms) != 1 or '"' not in query or terms[0][1]:
-        return []
-    words = words_of(terms[0][0])
-    return words if 1 < len(words) <= MOST_PHRASE_WORDS else []
 
 
 def _marked_end(line: str, words: int) -> str:

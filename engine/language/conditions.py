@@ -309,10 +309,19 @@ def _keys(
     evaluator = Evaluator()
     for index, row in rows.items():
         try:
-            key = tuple(freeze(_value(evaluator, code, name, row)) for code in codes)
+            key = tuple(_key_part(_value(evaluator, code, name, row)) for code in codes)
             hash(key)
         except _ERRORS as error:
             trouble.add(error)
             continue
-        if not any(part is None or part in ("", ()) or part == {} for part in key):
+        if not any(part is None or part in ("", (), frozenset()) or part == {} for part in key):
             yield index, key
+
+
+def _key_part(value: Any) -> Any:
+    """Return a value that can be looked up; sets that are equal are the same key."""
+    if isinstance(value, set | frozenset):
+        return frozenset(value)
+    if isinstance(value, list | tuple):
+        return tuple(map(_key_part, value))
+    return freeze(value)

@@ -183,7 +183,8 @@ def _skipped(characters: int) -> Iterator[str]:
 
 def _reader(node: Gather) -> Callable[[Row], Awaitable[Chunk]]:
     async def read(row: Row) -> Chunk:
-        value_of(row, node.doc_id_key)
+        if value_of(row, node.doc_id_key) in (None, ""):
+            raise ItemError(f"field {node.doc_id_key!r} is empty; it says of which text this is a chunk")
         order = value_of(row, node.order_key)
         if isinstance(order, bool) or not isinstance(order, int | float | str):
             raise ItemError(f"field {node.order_key!r} is {kind_of(order)}; chunks are ordered by numbers or text")
@@ -216,10 +217,10 @@ def _documents(node: Gather, chunks: Sequence[Chunk]) -> Mapping[str, tuple[Chun
 
 
 def _place(chunk: Chunk) -> tuple[bool, int | float | str]:
-    """Order numbers before texts; a whole number that is text, as CSV files have it, is a number."""
+    """Order numbers before texts; a number that is text, as CSV files have it, is a number."""
     order = chunk.order
-    if isinstance(order, str) and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", order):
-        order = int(order)
+    if isinstance(order, str) and re.fullmatch(r"\s*[+-]?\d{1,18}(?:\.\d{1,18})?\s*", order):
+        order = float(order) if "." in order else int(order)
     return isinstance(order, str), order
 
 

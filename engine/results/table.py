@@ -20,6 +20,7 @@ from engine.results.values import date_of, is_empty, items, leaves, number_of, s
 from engine.values.base import ORIGINAL
 from engine.values.cells import is_typed, parts
 from storage.case import Case
+from storage.folding import folded
 from storage.result_rows import DeliveredRow
 from storage.reviewed import NO_REVIEW, ReviewBook, RowReview, reviews_of_rows
 from storage.reviews import RowIdentity
@@ -254,27 +255,32 @@ def matcher(text: str) -> Matches:
     """Return the test that a typed filter is; empty text fits every cell."""
     typed = _TYPED.fullmatch(text)
     if typed is None:
-        wanted = " ".join(text.casefold().split())
+        wanted = " ".join(folded(text).split())
         return lambda value: wanted in _searched(value)
     sign, rest = typed[1], typed[2].strip()
     if sign in _COMPARE:
         return _comparison(_COMPARE[sign], rest)
-    is_wanted: Matches = functools.partial(_is, rest) if rest else is_empty
+    is_wanted: Matches = functools.partial(_is, rest) if rest else _names_nothing
     return is_wanted if sign == "=" else (lambda value: not is_wanted(value))
 
 
 def _searched(value: Any) -> str:
     """Return what a filter looks through: the cell as it is shown, and `true` or `false` as it is exported."""
-    return (f"{shown(value)} {value}" if isinstance(value, bool) else shown(value)).casefold()
+    return folded(f"{shown(value)} {value}" if isinstance(value, bool) else shown(value))
+
+
+def _names_nothing(value: Any) -> bool:
+    """Say whether a cell is one of those that are counted as empty: null, blanks, a list of nothing."""
+    return not any(items(value))
 
 
 def _is(wanted: str, value: Any) -> bool:
-    number, plain = number_of(wanted), " ".join(wanted.casefold().split())
-    if plain == shown(value).casefold() or (isinstance(value, bool) and plain in _searched(value).split()):
+    number, plain = number_of(wanted), " ".join(folded(wanted).split())
+    if plain == folded(shown(value)) or (isinstance(value, bool) and plain in _searched(value).split()):
         return True
-    if is_typed(value) and any(shown(part).casefold() == plain for part in (*parts(value), value[ORIGINAL] or "")):
+    if is_typed(value) and any(folded(shown(part)) == plain for part in (*parts(value), value[ORIGINAL] or "")):
         return True
-    return any(item.casefold() == plain or (number is not None and number_of(item) == number) for item in items(value))
+    return any(folded(item) == plain or (number is not None and number_of(item) == number) for item in items(value))
 
 
 def _comparison(holds: Callable[[Any, Any], bool], operand: str) -> Matches:

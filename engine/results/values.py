@@ -44,9 +44,9 @@ def items(value: Any) -> Iterator[str]:
         for item in value:
             yield from items(item)
     elif is_typed(value):
-        yield normalised_text(value) or value[ORIGINAL] or shown(value)
-    elif not is_empty(value):
-        yield shown(value)
+        yield " ".join((normalised_text(value) or value[ORIGINAL] or shown(value)).split())
+    elif not is_empty(value) and (text := shown(value)):
+        yield text
 
 
 def leaves(value: Any, read: Callable[[Mapping[str, Any]], Iterable[Any]] = parts) -> Iterator[Any]:

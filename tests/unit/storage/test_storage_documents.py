@@ -147,6 +147,13 @@ def test_punctuation_and_operators_are_plain_text(case: Case, letter: str, query
     assert sorted(hit.line for hit in case.search.find(query)) == lines
 
 
+def test_what_stands_in_closed_quotation_marks_does_not_go_on(case: Case) -> None:
+    _write_lines(case, "a", "one cat", "a category", "use of forces")
+    assert [hit.line for hit in case.search.find('"cat"', prefix=True)] == [1]
+    assert case.search.find('"use of force"', prefix=True) == []
+    assert [hit.line for hit in case.search.find('"use of force', prefix=True)] == [3]
+
+
 def test_search_as_you_type(case: Case, letter: str) -> None:
     assert [hit.line for hit in case.search.find("the man offi", prefix=True)] == [2]
     assert len(case.search.find("officer", limit=1)) == 1
@@ -223,6 +230,24 @@ def test_a_phrase_is_found_where_it_goes_on_in_the_next_line(case: Case) -> None
     assert [hit.line for hit in case.search.find('"use of force"', 1, offset=1)] == [1]
     assert case.search.find('"use of force"', 5, offset=2) == []
     assert case.search.find("use of force")[0].line == 3  # words apart: those of one line
+
+
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ('"use of force"', ("the use", "of force, and")),
+        ('"Große Straße"', ("in the Große", "Straße von")),
+        ('"경찰 보고서"', ("경찰", "보고서 끝")),
+        ('"oﬃce of"', ("the oﬃce", "of the chief")),
+        ('"naïve man"', ("a nai\u0308ve", "man said")),
+    ],
+)
+def test_documents_that_match_a_search_are_those_that_it_finds(case: Case, query: str, lines: tuple[str, ...]) -> None:
+    wanted = _write_lines(case, "a", *lines)
+    other = _write_lines(case, "b", lines[1], lines[0])
+    fit = case.listing.documents_that_fit(DocumentFilter(words=query))
+    assert fit == {hit.document_id for hit in case.search.find(query)} == {wanted}
+    assert other not in case.search.count_lines(query)
 
 
 def test_lines_are_counted_by_document_as_they_are_found(case: Case) -> None:

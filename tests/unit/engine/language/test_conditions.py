@@ -110,3 +110,19 @@ def test_what_is_no_condition_is_refused(text):
 def test_a_condition_cannot_reach_python():
     with pytest.raises(PipelineError, match="'__(class|mro)__' is not available"):
         condition("left.last_name.__class__.__mro__ and right.ssn")
+
+
+def test_sets_are_compared_as_sets():
+    rows = [
+        {"first": "Ana", "last": "Diaz", "al": ["x", "y"]},
+        {"first": "Diaz", "last": "Ana", "al": ["y", "x", "x"]},
+        {"first": "Bo", "last": "Roe", "al": []},
+        {"first": "Bo", "last": "Lee", "al": []},
+    ]
+    trouble = Trouble()
+    assert pairs("{left.first, left.last} == {right.first, right.last}", rows, trouble=trouble) == [
+        *((0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3)),
+    ]
+    # two empty values are not the same, as everywhere in conditions
+    assert pairs("set(left.al) == set(right.al)", rows, trouble=trouble) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert not trouble.count

@@ -63,6 +63,20 @@ async def test_whole_numbers_written_as_text_are_ordered_as_numbers():
     assert "[Chunk 10] j" in made[10]
 
 
+@pytest.mark.parametrize("orders", [("1.0", "2.0", "10.0"), ("1.5", "2", "10")])
+async def test_numbers_with_a_point_written_as_text_are_ordered_as_numbers(orders):
+    rows = [{**chunk, "n": order} for chunk, order in zip(chunks("a", "b", "c"), orders, strict=True)]
+    made = await rendered(gather(previous={"tail": {"count": 1}}), *rows)
+    assert "[Chunk 2] b" in made[2]
+
+
+async def test_chunks_without_a_text_are_nobodys_neighbours():
+    rows = [{"d": None, "n": 1, "t": "Doc A"}, {"d": None, "n": 1, "t": "Doc B"}]
+    outcome = await run(gather(previous={"tail": {"count": 1}}), rows_of(*rows))
+    assert outcome.rows == []
+    assert len(outcome.failed) == 2
+
+
 async def test_the_lines_around_the_main_chunk_may_be_others():
     node = gather(main_chunk_start="<<", main_chunk_end=">>")
     assert await rendered(node, *chunks("one")) == ["<<\none\n>>"]

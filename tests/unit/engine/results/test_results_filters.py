@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.results.table import matcher
-from engine.results.values import date_of, number_of, shown, sort_key, typed
+from engine.results.values import date_of, items, number_of, shown, sort_key, typed
+from engine.values.registry import value_type
 
 
 @pytest.mark.parametrize(
@@ -168,3 +170,15 @@ def test_dates_and_lists_as_people_read_them() -> None:
     assert date_of("May 2019") == (2019, 5, 0)
     assert date_of("a long text about nothing") is None
     assert shown(["a", "b\nc"]) == "a; b c"
+
+
+def test_a_filter_by_a_group_shows_the_rows_that_were_counted() -> None:
+    unread = value_type("date").cell("as  agreed\nlater")
+    cells: list[Any] = [["Diaz"], [""], [None], [[]], "  ", None, [], [unread], ["  ", "Diaz"]]
+    for name, count in Counter(name for cell in cells for name in set(items(cell)) or {""}).items():
+        assert sum(matcher(f"={name}")(cell) for cell in cells) == count
+
+
+@pytest.mark.parametrize("typed_text", ["müller", "=Müller", "mu\u0308ller"])
+def test_a_filter_finds_a_name_however_its_accents_are_written(typed_text: str) -> None:
+    assert matcher(typed_text)("Mu\u0308ller")
