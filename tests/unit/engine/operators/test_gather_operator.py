@@ -67,7 +67,7 @@ async def test_whole_numbers_written_as_text_are_ordered_as_numbers():
 async def test_numbers_with_a_point_written_as_text_are_ordered_as_numbers(orders):
     rows = [{**chunk, "n": order} for chunk, order in zip(chunks("a", "b", "c"), orders, strict=True)]
     made = await rendered(gather(previous={"tail": {"count": 1}}), *rows)
-    assert "[Chunk 2] b" in made[2]
+    assert "] b\n--- End Previous" in made[2]
 
 
 async def test_chunks_without_a_text_are_nobodys_neighbours():
