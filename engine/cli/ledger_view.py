@@ -70,7 +70,7 @@ def unread_view(case: Case, documents: Container[str] | None = None) -> Renderab
         parts.append(styled(("Hidden  ", "bold"), f"{hidden}; models see it only with --include-hidden."))
     if warnings:
         count = len({warning.document_id for warning in warnings})
-        parts.append(styled(("Not all  ", "bold"), f"of {counted(count, 'document')} was read, or is certain:"))
+        parts.append(styled(("Not all", "bold"), f" of {counted(count, 'document')} was read, or is certain:"))
         parts += [Padding(styled(one_line(f"{w.filename}: {w.text}")), (0, 0, 0, 2)) for w in warnings[:_WARNINGS]]
         if len(warnings) > _WARNINGS:
             parts.append(
