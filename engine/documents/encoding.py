@@ -149,5 +149,6 @@ def _wide_encoding(data: bytes) -> str | None:
 def _lenient(data: bytes, name: str) -> tuple[str, str, list[str]]:
     text = data.decode(name, errors="replace")
     lost = text.count("\ufffd")
-    warnings = [f"{lost} characters could not be decoded as {name}"] if lost else []
+    what = "1 character" if lost == 1 else f"{lost:,} characters"
+    warnings = [f"{what} could not be decoded as {name}"] if lost else []
     return text, name, warnings

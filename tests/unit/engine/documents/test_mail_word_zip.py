@@ -120,7 +120,7 @@ def test_a_stray_byte_in_a_body_of_utf8_is_told_as_lost(tmp_path: Path) -> None:
     raw = "From: a@x.org\nContent-Type: text/plain; charset=utf-8\n\nÄrger über Öl, größer ".encode() + b"\xff\n"
     contents = parse_mail(raw, Scratch(tmp_path, PLENTY))
     assert lines(contents)[-1] == "Ärger über Öl, größer \ufffd"
-    assert contents.warnings == ["the encoding was guessed: utf-8", "1 characters could not be decoded as utf-8"]
+    assert contents.warnings == ["the encoding was guessed: utf-8", "1 character could not be decoded as utf-8"]
 
 
 def test_encrypted_mail(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_letters_far_behind_the_beginning_tell_the_encoding(tmp_path: Path) -> N
 
 def test_undecodable_bytes_are_reported() -> None:
     _, _, warnings = decode(b"\xef\xbb\xbfabc\xff")
-    assert warnings == ["1 characters could not be decoded as utf-8-sig"]
+    assert warnings == ["1 character could not be decoded as utf-8-sig"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_undecodable_bytes_are_reported() -> None:
     ],
 )
 def test_a_stray_byte_leaves_the_rest_of_a_utf8_file_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
-    told = ["the encoding was guessed: utf-8", "1 characters could not be decoded as utf-8"]
+    told = ["the encoding was guessed: utf-8", "1 character could not be decoded as utf-8"]
     assert decode(data) == (text, "utf-8", told)
     (tmp_path / "a.txt").write_bytes(data)
     assert encoding_of(tmp_path / "a.txt") == "utf-8"
