@@ -44,14 +44,19 @@ def place_of(window: MainWindow, kind: type[Kind]) -> Kind:
     return next(place for place in window.places if isinstance(place, kind))
 
 
+def open_results(qtbot: QtBot, window: MainWindow, path: Path) -> ResultsPlace:
+    """Open a case, and go to its results."""
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    return place_of(window, ResultsPlace)
+
+
 @pytest.fixture
 def results(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
     """The place with the invented results in it."""
     path, _ = make_results(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = place_of(window, ResultsPlace)
+    place = open_results(qtbot, window, path)
     qtbot.waitUntil(lambda: cell(place, 0, "officer") == "Daniel Harmon", timeout=WAIT)
     return place
 
@@ -448,10 +453,7 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
 
 def test_a_chart_is_of_the_run_that_is_shown(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     path, first = make_two_runs(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = place_of(window, ResultsPlace)
+    place = open_results(qtbot, window, path)
     runs = place.parts.runs
     qtbot.waitUntil(lambda: runs.count() == 2 and bool(place.run), timeout=WAIT)
     place.show_run(next(run for run in map(runs.itemData, range(2)) if run != first))
