@@ -87,7 +87,8 @@ def ocr_doubts(read: OcrPage) -> list[str]:
     """Say what a reader should know about a page that OCR read badly."""
     doubts = []
     if read.unreadable:
-        doubts.append(f"{read.unreadable} places with possible text could not be read")
+        places = "1 place" if read.unreadable == 1 else f"{read.unreadable:,} places"
+        doubts.append(f"{places} with possible text could not be read")
     if read.fragments and read.confidence < _DOUBTFUL:
         doubts.append(f"the picture is hard to read (mean OCR confidence {read.confidence:.2f}); check its text")
     return doubts
