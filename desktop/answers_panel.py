@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop.answer_cards import AskBack, ItemCards, place_text
 from desktop.plain_text import plain
+from desktop.said_label import SaidLabel
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -46,8 +47,6 @@ class AnswersPanel(QWidget):
     """Shows all answers of a row: `show_row` is the way in."""
 
     closed = Signal()
-    shown = Signal(str)
-    """The answers of a row are there; its id."""
     asked = Signal()
     """A person has said what a question means, and it is asked again."""
 
@@ -64,8 +63,7 @@ class AnswersPanel(QWidget):
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.note.setAccessibleName("Note on the answer")
+        self.note = SaidLabel("Note on the answer", wraps=True)
         self.cards = ItemCards()
         self.cards.chosen.connect(self._show_item)
         self.ask_back = AskBack()
@@ -75,9 +73,14 @@ class AnswersPanel(QWidget):
         self._arrange()
         self._show_answer(None)
 
+    @property
+    def is_coming(self) -> bool:
+        """Say whether the answers of another row were asked for that are not here yet."""
+        return bool(self._query)
+
     def show_row(self, run: str, row: str, column: str) -> None:
         """Ask for the answers of a row; the one that a column tells of is chosen."""
-        if (run, row) == (self._run, self._row) and self.answers:
+        if (run, row) == (self._run, self._row) and self.answers and not self.is_coming:
             if column != self._column:
                 self._column = column
                 self._choose()
@@ -97,6 +100,8 @@ class AnswersPanel(QWidget):
     def stop(self) -> None:
         """Give up what is on its way."""
         self._workspace.client.forget(self._query)
+        if self.is_coming:
+            self._query, self._row = "", ""  # what is shown are the answers of another row
 
     def current(self) -> ShownAnswer | None:
         """Return the answer that is chosen, or that the chosen item belongs to."""
@@ -135,13 +140,12 @@ class AnswersPanel(QWidget):
         layout.addWidget(splitter, 1)
 
     def _take(self, answers: Sequence[ShownAnswer]) -> None:
-        self.answers = answers
+        self.answers, self._query = answers, ""
         with QSignalBlocker(self.tree):
             self.tree.clear()
             self.tree.addTopLevelItems([_answer_item(answer) for answer in answers])
             self.tree.expandAll()
         self._choose()
-        self.shown.emit(self._row)
 
     def _choose(self) -> None:
         """Choose the answer that the column tells of, the first one where it tells of none."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QToolButton
 
 from desktop.plain_text import plain
@@ -45,14 +46,47 @@ def tool_button(icon_name: str, text: str, do: Callable[[], object]) -> QToolBut
     return button
 
 
+_UP_OR_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
+
+
+class ChoiceBox(QComboBox):
+    """A box to choose from. While it has the keyboard, letters lead to a choice, and Alt with an arrow opens its list.
+
+    No action of the window with one of these keys is done meanwhile.
+    """
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the keys from the actions of the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_for_choosing(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+
+def _is_for_choosing(event: QKeyEvent) -> bool:
+    held = event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+    if event.key() in _UP_OR_DOWN:
+        return held == Qt.KeyboardModifier.AltModifier
+    return held == Qt.KeyboardModifier.NoModifier and bool(event.text()) and event.text().isprintable()
+
+
 def choice_box(name: str, *, editable: bool = False) -> QComboBox:
     """Make a box to choose from; its list has the name too, for it is a window of its own."""
-    box = QComboBox(editable=editable)
+    box = ChoiceBox(editable=editable)
     box.setAccessibleName(name)
     box.view().setAccessibleName(name)
     if (line := box.lineEdit()) is not None:
         line.setAccessibleName(name)
     return box
+
+
+def show_choice(box: QComboBox, value: str, text: str) -> None:
+    """Show a value, which is offered under this text if it is not yet."""
+    index = box.findData(value)
+    if index < 0:
+        box.addItem(text, value)
+        index = box.count() - 1
+    box.setCurrentIndex(index)
 
 
 def push_button(icon_name: str, text: str, do: Callable[[], object]) -> QPushButton:

@@ -20,13 +20,14 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import push_button
+from desktop.file_kinds import CASES
+from desktop.said_label import SaidLabel
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
 from engine.worker.contract.care import BACKUP, REPAIR, VERIFY, CareResult
 from engine.worker.contract.events import CareProgress, Event
 
-_CASES = "Redwell cases (*.redwell)"
 _HINT = (
     "Check compares everything in the case with the checksums that were written with it. A backup is a whole copy, and "
     "is checked. Both can be made while a run writes. The case itself is not changed."
@@ -53,8 +54,7 @@ class CareDialog(QDialog):
         place = QLabel(textFormat=Qt.TextFormat.PlainText)
         place.setText(QFontMetrics(place.font()).elidedText(case, Qt.TextElideMode.ElideMiddle, 680))
         place.setAccessibleName(f"The case file {case}")
-        self.verdict = QLabel(_HINT, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.verdict.setAccessibleName("What came of it")
+        self.verdict = SaidLabel("What came of it", _HINT, wraps=True)
         self.findings = QPlainTextEdit(readOnly=True)
         self.findings.setAccessibleName("What differs, and what was lost")
         self.findings.setPlaceholderText("What differs is listed here.")
@@ -202,7 +202,7 @@ class CareDialog(QDialog):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(_CASES)
+        dialog.setNameFilter(CASES)
         dialog.setDefaultSuffix("redwell")
         dialog.selectFile(f"{case.stem} {word}.redwell")
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # a file that is there is refused, whatever is said

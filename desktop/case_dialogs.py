@@ -8,11 +8,11 @@ from pathlib import Path
 from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from desktop.file_kinds import CASES
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.workspace import Workspace
 
-_CASES = "Redwell cases (*.redwell)"
 _ENCRYPTED = "Encrypted Redwell cases, with a passphrase (*.redwell)"
 
 
@@ -29,8 +29,8 @@ def ask_for_new_case(parent: QWidget, workspace: Workspace, *, encrypted: bool =
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setDefaultSuffix("redwell")
     dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-    dialog.setNameFilters([_CASES, _ENCRYPTED])
-    dialog.selectNameFilter(_ENCRYPTED if encrypted else _CASES)
+    dialog.setNameFilters([CASES, _ENCRYPTED])
+    dialog.selectNameFilter(_ENCRYPTED if encrypted else CASES)
     dialog.open()
     return dialog
 
@@ -118,6 +118,6 @@ def _dialog(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFi
 def _open(dialog: QFileDialog, mode: QFileDialog.FileMode) -> QFileDialog:
     dialog.setFileMode(mode)
     if mode != QFileDialog.FileMode.Directory:
-        dialog.setNameFilter(_CASES)
+        dialog.setNameFilter(CASES)
     dialog.open()
     return dialog

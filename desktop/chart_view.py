@@ -29,6 +29,8 @@ Shape = Literal["bars", "columns", "matrix"]
 
 _BAR = 24.0
 _GAP = 6.0
+_SPACE = 6.0
+"""Around the letters of a bar or a cell, above and below together."""
 _LABEL = 230.0
 _MARGIN = 12.0
 _COLUMN = 34.0
@@ -73,7 +75,7 @@ class ChartView(QWidget):
     """Shows one chart. Arrow keys walk from mark to mark, Return picks one, as a click does."""
 
     picked = Signal(str, str)
-    """A mark was picked: its value, and its document if it stands for one."""
+    """A mark was picked: its value, and its document if it stands for one. One that stands for neither is not."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,20 +84,32 @@ class ChartView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAccessibleName("Chart")
+        self._fit()
 
     def show_chart(self, chart: Chart) -> None:
         """Show another chart."""
         self.chart, self._current = chart, -1
         self.setAccessibleName(f"Chart: {chart.title}")
         self.setAccessibleDescription(chart.described)
-        size = self._size()
-        self.setMinimumSize(QSize(round(size.width()), round(size.height())))
-        self.updateGeometry()
-        self.update()
+        self._fit()
 
     def sizeHint(self) -> QSize:
         """Return the size that the whole chart takes."""
         return self._size().toSize()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Make room for other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Take the size of the chart, whose bars and cells are as high as the letters need."""
+        letters = QFontMetricsF(self.font()).height() + _SPACE
+        self._bar, self._cell = max(_BAR, letters), max(_CELL, letters)
+        self.setMinimumSize(self.sizeHint())
+        self.updateGeometry()
+        self.update()
 
     def draw(self, painter: QPainter, width: float, colours: QPalette) -> None:
         """Draw the chart, as wide as `width`, in these colours."""
@@ -107,7 +121,7 @@ class ChartView(QWidget):
         bold.setBold(True)
         painter.setFont(bold)
         painter.drawText(
-            QRectF(_MARGIN, _MARGIN, width - 2 * _MARGIN, _BAR), Qt.AlignmentFlag.AlignLeft, self.chart.title
+            QRectF(_MARGIN, _MARGIN, width - 2 * _MARGIN, self._bar), Qt.AlignmentFlag.AlignLeft, self.chart.title
         )
         painter.setFont(font)
         accent = colours.color(QPalette.ColorRole.Highlight)
@@ -118,7 +132,7 @@ class ChartView(QWidget):
             self._draw_labels(painter, ink)
         if self.chart.note:
             painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
-            foot = QRectF(_MARGIN, self._size().height() - _BAR - 4, width - 2 * _MARGIN, _BAR)
+            foot = QRectF(_MARGIN, self._size().height() - self._bar - 4, width - 2 * _MARGIN, self._bar)
             painter.drawText(foot, Qt.AlignmentFlag.AlignLeft, self.chart.note)
 
     def save(self, path: str) -> bool:
@@ -195,31 +209,32 @@ class ChartView(QWidget):
     def _pick(self) -> None:
         if 0 <= self._current < len(self.chart.marks):
             mark = self.chart.marks[self._current]
-            self.picked.emit(mark.value, mark.document)
+            if mark.value or mark.document:
+                self.picked.emit(mark.value, mark.document)
 
     def _size(self) -> QSizeF:
-        foot = _BAR + _MARGIN
+        foot = self._bar + _MARGIN
         match self.chart.shape:
             case "bars":
-                return QSizeF(560.0, 2 * _MARGIN + _BAR + len(self.chart.marks) * (_BAR + _GAP) + foot)
+                return QSizeF(560.0, 2 * _MARGIN + self._bar + len(self.chart.marks) * (self._bar + _GAP) + foot)
             case "columns":
                 return QSizeF(
                     max(2 * _MARGIN + len(self.chart.marks) * (_COLUMN + _GAP), 480.0),
-                    _PLOT + _SLANTED / 2 + 3 * _BAR + foot,
+                    _PLOT + _SLANTED / 2 + 3 * self._bar + foot,
                 )
-        width = _LABEL + len(self.chart.columns) * _CELL + _SLANTED + 2 * _MARGIN
-        return QSizeF(width, _SLANTED + _BAR + len(self.chart.rows) * _CELL + 2 * _MARGIN + foot)
+        width = _LABEL + len(self.chart.columns) * self._cell + _SLANTED + 2 * _MARGIN
+        return QSizeF(width, _SLANTED + self._bar + len(self.chart.rows) * self._cell + 2 * _MARGIN + foot)
 
     def _area(self, place: int, width: float) -> QRectF:
         """Return where a mark is drawn: the whole of its strip or cell."""
-        top = _MARGIN + _BAR + _GAP
+        top, bar, cell = _MARGIN + self._bar + _GAP, self._bar, self._cell
         match self.chart.shape:
             case "bars":
-                return QRectF(_MARGIN, top + place * (_BAR + _GAP), width - 2 * _MARGIN, _BAR)
+                return QRectF(_MARGIN, top + place * (bar + _GAP), width - 2 * _MARGIN, bar)
             case "columns":
-                return QRectF(_MARGIN + place * (_COLUMN + _GAP), top, _COLUMN, _PLOT + _BAR)
+                return QRectF(_MARGIN + place * (_COLUMN + _GAP), top, _COLUMN, _PLOT + bar)
         row, column = divmod(place, max(len(self.chart.columns), 1))
-        return QRectF(_LABEL + column * _CELL, top + _SLANTED + row * _CELL, _CELL, _CELL)
+        return QRectF(_LABEL + column * cell, top + _SLANTED + row * cell, cell, cell)
 
     def _mark_at(self, point: QPointF) -> int:
         width = float(self.width())
@@ -234,7 +249,8 @@ class ChartView(QWidget):
         text = QFontMetricsF(painter.font())
         match self.chart.shape:
             case "bars":
-                room = max(area.width() - _LABEL - 60.0, 40.0)
+                count = max(text.horizontalAdvance(f"{most:,}") + 12.0, 60.0)
+                room = max(area.width() - _LABEL - count, 40.0)
                 bar = QRectF(area.left() + _LABEL, area.top() + 3, max(room * share, 1.0), area.height() - 6)
                 painter.drawRect(bar)
                 painter.setPen(ink)
@@ -242,13 +258,15 @@ class ChartView(QWidget):
                 side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
                 painter.drawText(QRectF(area.left(), area.top(), _LABEL - 8, area.height()), side, label)
                 painter.drawText(
-                    bar.adjusted(bar.width() + 6, -3, 80, 3), Qt.AlignmentFlag.AlignVCenter, f"{mark.count:,}"
+                    bar.adjusted(bar.width() + 6, -3, count + 20, 3), Qt.AlignmentFlag.AlignVCenter, f"{mark.count:,}"
                 )
             case "columns":
                 height = _PLOT * share
-                painter.drawRect(QRectF(area.left() + 3, area.top() + _BAR + _PLOT - height, area.width() - 6, height))
+                painter.drawRect(
+                    QRectF(area.left() + 3, area.top() + self._bar + _PLOT - height, area.width() - 6, height)
+                )
                 painter.setPen(ink)
-                over = QRectF(area.left() - 8, area.top() + _PLOT - height, area.width() + 16, _BAR)
+                over = QRectF(area.left() - 8, area.top() + _PLOT - height, area.width() + 16, self._bar)
                 if mark.count:
                     painter.drawText(over, Qt.AlignmentFlag.AlignCenter, f"{mark.count:,}")
                 _draw_slanted(painter, QPointF(area.center().x() - 4, area.bottom() + 8), mark.label, 45.0)
@@ -264,13 +282,13 @@ class ChartView(QWidget):
     def _draw_labels(self, painter: QPainter, ink: QColor) -> None:
         painter.setPen(ink)
         text = QFontMetricsF(painter.font())
-        top = _MARGIN + _BAR + _GAP + _SLANTED
+        top, cell = _MARGIN + self._bar + _GAP + _SLANTED, self._cell
         for number, label in enumerate(self.chart.columns):
-            start = QPointF(_LABEL + (number + 0.6) * _CELL, top - 4)
+            start = QPointF(_LABEL + (number + 0.6) * cell, top - 4)
             shown = text.elidedText(label, Qt.TextElideMode.ElideRight, _SLANTED * 1.35)
             _draw_slanted(painter, start, shown, -45.0)
         for number, label in enumerate(self.chart.rows):
-            where = QRectF(_MARGIN, top + number * _CELL, _LABEL - _MARGIN - 8, _CELL)
+            where = QRectF(_MARGIN, top + number * cell, _LABEL - _MARGIN - 8, cell)
             shown = text.elidedText(label, Qt.TextElideMode.ElideRight, where.width())
             painter.drawText(where, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, shown)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
@@ -15,6 +15,15 @@ class ElidedLabel(QLabel):
     def __init__(self) -> None:
         super().__init__(textFormat=Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def sizeHint(self) -> QSize:
+        """Want room for all of it, and for what is rounded."""
+        size = super().sizeHint()
+        return QSize(size.width() + 2, size.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Need no width."""
+        return QSize(0, super().minimumSizeHint().height())
 
     def setText(self, text: str) -> None:
         """Show another text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import tool_button
@@ -55,7 +55,7 @@ class EvidencePanel(QWidget):
         self._value = QPlainTextEdit(readOnly=True)
         self._value.setAccessibleName("Value of the cell")
         self._value.setTabChangesFocus(True)
-        self._value.setMaximumHeight(self._value.fontMetrics().lineSpacing() * _VALUE_LINES + 14)
+        self._fit()
         self._said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._where = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._before = tool_button("previous", "Previous place of this value", lambda: self.go(-1))
@@ -77,6 +77,17 @@ class EvidencePanel(QWidget):
     def places(self) -> int:
         """Count the places of the cell that were found."""
         return len(self._places)
+
+    @property
+    def is_coming(self) -> bool:
+        """Say whether another cell was asked for that is not here yet."""
+        return bool(self._question)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Give the value room for as many lines of other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_value"):
+            self._fit()
 
     @property
     def where(self) -> str:
@@ -104,9 +115,13 @@ class EvidencePanel(QWidget):
     def stop(self) -> None:
         """Give up what is on its way."""
         self._workspace.client.forget(self._question)
+        self._question = ""
+
+    def _fit(self) -> None:
+        self._value.setMaximumHeight(self._value.fontMetrics().lineSpacing() * _VALUE_LINES + 14)
 
     def _take(self, cell: CellDetails) -> None:
-        self._cell = cell
+        self._cell, self._question = cell, ""
         self._places = [place for place in cell.places if place.document]
         self._at = next((n for n, place in enumerate(self._places) if place.inside == self._inside), 0)
         self._title.setText(cell.column)

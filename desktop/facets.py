@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -29,6 +29,9 @@ _FLAGS: Final[Sequence[tuple[str, str, Callable[[Facets], int]]]] = (
     ("new", "New since the last run", lambda facets: facets.new),
 )
 """Key of the filter, title, and how many documents have it."""
+
+Key = tuple[Any, ...]
+"""Of a box: its filter and the value; empty for what is no box."""
 
 
 class FacetsPanel(QTreeWidget):
@@ -61,17 +64,21 @@ class FacetsPanel(QTreeWidget):
         return only
 
     def show_counts(self, facets: Facets) -> None:
-        """Show other counts; what is ticked stays, also when nothing has it any more."""
+        """Show other counts; what is ticked stays, also when nothing has it any more, and so does the place."""
         ticked = self.chosen()
+        flags = {flag: count for flag, _, count_in in _FLAGS if (count := count_in(facets)) or ticked.get(flag)}
+        groups = {group: _with_ticked(counts_in(facets), ticked.get(group, [])) for group, _, counts_in in _GROUPS}
+        amounts: dict[Key, str] = {(flag, True): f"{count:,}" for flag, count in flags.items()}
+        for group, rows in groups.items():
+            amounts.update(((group, value), _amount(group, count)) for value, count in rows)
         with QSignalBlocker(self):
-            self.clear()
-            for flag, title, count_in in _FLAGS:
-                count = count_in(facets)
-                if count or ticked.get(flag):
-                    self._add(None, flag, True, title, f"{count:,}", bool(ticked.get(flag)))
-            for group, title, counts_in in _GROUPS:
-                self._add_group(group, title, counts_in(facets), ticked.get(group, []))
-            self.expandAll()
+            if [_key_of(box) for box in self._boxes()] == list(amounts):
+                for box, amount in zip(self._boxes(), amounts.values(), strict=True):
+                    box.setText(1, amount)
+            else:
+                current, scrolled = _key_of(self.currentItem()), self.verticalScrollBar().value()
+                self._make_boxes(flags, groups, ticked)
+                self._go_back_to(current, scrolled)
 
     def choose(self, only: dict[str, Any]) -> None:
         """Tick what a filter has, and nothing else; the counts come with the next `show_counts`."""
@@ -81,7 +88,7 @@ class FacetsPanel(QTreeWidget):
                 if only.get(flag):
                     self._add(None, flag, True, title, "", True)
             for group, title, _ in _GROUPS:
-                self._add_group(group, title, [], only.get(group, []))
+                self._add_group(group, title, _with_ticked([], only.get(group, [])), only.get(group, []))
             self.expandAll()
         self.changed.emit()
 
@@ -92,9 +99,24 @@ class FacetsPanel(QTreeWidget):
                 item.setCheckState(0, Qt.CheckState.Unchecked)
         self.changed.emit()
 
-    def _add_group(self, group: str, title: str, counts: Counts, ticked: list[Any]) -> None:
-        known = [value for value, _ in counts]
-        rows = [*counts, *((value, 0) for value in ticked if value not in known)]
+    def _make_boxes(self, flags: Mapping[str, int], groups: Mapping[str, Counts], ticked: dict[str, Any]) -> None:
+        self.clear()
+        for flag, title, _ in _FLAGS:
+            if flag in flags:
+                self._add(None, flag, True, title, f"{flags[flag]:,}", bool(ticked.get(flag)))
+        for group, title, _ in _GROUPS:
+            self._add_group(group, title, groups[group], ticked.get(group, []))
+        self.expandAll()
+
+    def _go_back_to(self, key: Key, scrolled: int) -> None:
+        """Give the keyboard to the box that had it, where there still is one, and show the part that was in sight."""
+        for box in self._boxes():
+            if key and _key_of(box) == key:
+                self.setCurrentItem(box)
+        self.doItemsLayout()  # else the bar does not know yet how far it goes
+        self.verticalScrollBar().setValue(scrolled)
+
+    def _add_group(self, group: str, title: str, rows: Counts, ticked: list[Any]) -> None:
         if not rows:
             return
         head = QTreeWidgetItem(self, [title])
@@ -105,8 +127,7 @@ class FacetsPanel(QTreeWidget):
         head.setFirstColumnSpanned(True)
         for value, count in rows:
             text = hidden_title(str(value)) if group == "hidden" else str(value) if value else "unknown"
-            amount = counted(count, "page") if group == "hidden" else f"{count:,}"
-            self._add(head, group, value, text, amount, value in ticked)
+            self._add(head, group, value, text, _amount(group, count), value in ticked)
 
     def _add(
         self, head: QTreeWidgetItem | None, group: str, value: object, text: str, count: str, is_ticked: bool
@@ -128,3 +149,17 @@ class FacetsPanel(QTreeWidget):
             children = [head.child(place) for place in range(head.childCount())] if head is not None else []
             boxes += [child for child in children if child is not None]
         return boxes
+
+
+def _key_of(item: QTreeWidgetItem | None) -> Key:
+    return tuple(item.data(0, _KEY) or ()) if item is not None else ()
+
+
+def _with_ticked(counts: Counts, ticked: list[Any]) -> Counts:
+    """Return also what is ticked and nothing has any more."""
+    known = [value for value, _ in counts]
+    return [*counts, *((value, 0) for value in ticked if value not in known)]
+
+
+def _amount(group: str, count: int) -> str:
+    return counted(count, "page") if group == "hidden" else f"{count:,}"

@@ -77,6 +77,7 @@ class HelpDialog(QDialog):
         self.tabs.addTab(self.steps, "First steps")
         self.tabs.addTab(page, "Keys")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)  # Enter is for what is looked for
         buttons.rejected.connect(self.close)
         layout = QVBoxLayout(self)
         layout.addWidget(self.tabs, 1)

@@ -31,6 +31,7 @@ class HitsModel(QAbstractListModel):
         self._workspace = workspace
         self._rows: list[FoundLine] = []
         self._words, self._only, self._has_more, self._question = "", dict[str, Any](), False, ""
+        self._is_given_up = False
         self.is_fuzzy = False
         """No line has the words as they are written: these have similar ones."""
 
@@ -46,7 +47,12 @@ class HitsModel(QAbstractListModel):
         """Give up what is on its way."""
         if self._question:
             self._workspace.client.forget(self._question)
-            self._question = ""
+            self._question, self._is_given_up = "", True
+
+    def go_on(self) -> None:
+        """Ask again for the lines that were given up."""
+        if self._is_given_up:
+            self.fetchMore(QModelIndex())
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
         """Return how many lines are here."""
@@ -71,6 +77,7 @@ class HitsModel(QAbstractListModel):
         """Ask for the next lines."""
         if not self.canFetchMore(parent):
             return
+        self._is_given_up = False
         parameters = {"words": self._words, "only": self._only, "offset": len(self._rows), "limit": PAGE_HITS}
         self._question = self._workspace.ask(search.LINES, self._take, self._failed, **parameters)
 

@@ -235,7 +235,9 @@ class IngestPanel(QFrame):
             self._left[before] = left
         self._offers, self._going, self._asks = self._left.pop(self._case, []), [], False
         self.hide()
-        if self._offers and not self._is_reading():
+        if self._is_reading():
+            self._show_job()
+        elif self._offers:
             self._ask_estimates()
 
     def _pause(self) -> None:
@@ -245,9 +247,26 @@ class IngestPanel(QFrame):
         else:
             job.pause()
 
+    @property
+    def _is_here(self) -> bool:
+        """Say whether the job reads, or has read, into the case that is open."""
+        return bool(self._workspace.job.given.get("case") == self._workspace.case)
+
+    def _show_other_case(self) -> None:
+        """While files are read into another case, say so where something waits for that."""
+        if self._offers:
+            name = Path(str(self._workspace.job.given.get("case"))).stem
+            waits = "What you added is offered when that has ended."
+            self._show(f"Files are being read into {name}. {waits}", bar=False, offer=False, job=False)
+        else:
+            self.hide()
+
     def _show_job(self) -> None:
         job = self._workspace.job
         if job.name != "ingest" or not job.is_going:
+            return
+        if not self._is_here:
+            self._show_other_case()
             return
         progress = job.progress
         words = {"going": "Reading", "pausing": "Paused", "cancelling": "Stopping"}[job.state]
@@ -268,6 +287,10 @@ class IngestPanel(QFrame):
 
     def _finished(self, code: int) -> None:
         if self._workspace.job.name != "ingest":
+            return
+        if not self._is_here:
+            self._looked_at = self._not_read = 0
+            self._offer_rest()
             return
         progress = self._workspace.job.progress
         self._looked_at += progress.done
@@ -291,8 +314,10 @@ class IngestPanel(QFrame):
 
     def _job_failed(self) -> None:
         """Where reading failed, offer again what was not begun; of other jobs nothing is shown here."""
-        if self._workspace.job.name != "ingest" or self._workspace.job.is_going:
-            return
+        if self._workspace.job.name == "ingest" and not self._workspace.job.is_going:
+            self._offer_rest()
+
+    def _offer_rest(self) -> None:
         self._offers, self._going = [*self._going, *self._offers], []
         if self._offers:
             self._ask_estimates()

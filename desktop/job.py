@@ -27,6 +27,14 @@ from engine.worker.contract.events import (
 
 State = Literal["none", "going", "pausing", "cancelling"]
 
+_SAID = {
+    "ingest": "Documents are being read.",
+    "run": "A question is being answered.",
+    "build": "A question is being improved.",
+    "export": "A file is being written.",
+    "convert": "The case is being encrypted or decrypted.",
+    "try": "A preview is being made.",
+}
 
 _SECRET = ("passphrase", "new_passphrase")
 """Keys of commands that are passed on and not kept."""
@@ -85,6 +93,11 @@ class Job(QObject):
     def is_going(self) -> bool:
         """Say whether there is a job."""
         return self.state != "none"
+
+    @property
+    def told(self) -> str:
+        """Say in a sentence what is going on; empty for nothing."""
+        return _SAID.get(self.name, "Redwell is still working.") if self.is_going else ""
 
     def start(self, name: str, **given: Any) -> bool:
         """Start a job with the keys of its command; while another one is going, say so and return False."""

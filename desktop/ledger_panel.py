@@ -12,6 +12,7 @@ from desktop.buttons import choice_box
 from desktop.client import Ask
 from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.rows_model import Column, RowsModel
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -60,8 +61,7 @@ class LedgerPanel(QWidget):
         super().__init__(parent)
         self._space = workspace
         self._run, self._question = "", ""
-        self.sums = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.sums.setAccessibleName("What became of all files and rows")
+        self.sums = SaidLabel("What became of all files and rows", wraps=True)
         self.operators = RowsModel(OPERATOR_COLUMNS, self)
         self.entries = LedgerModel(workspace.ask, workspace.client.forget, self)
         self.entries.total_changed.connect(lambda total: self._show_hint())
@@ -102,9 +102,16 @@ class LedgerPanel(QWidget):
         self.entries.stop()
 
     def _list(self) -> None:
-        if self._run and self.isVisible():
-            self.entries.run, self.entries.fate = self._run, str(self.fate.currentData())
+        """List what is chosen, in place of other entries; the same stay until the answer comes."""
+        if not self._run or not self.isVisible():
+            return
+        wanted = self._run, str(self.fate.currentData())
+        if wanted == (self.entries.run, self.entries.fate) and self.entries.rowCount():
+            self.entries.refresh()
+        else:
+            self.entries.run, self.entries.fate = wanted
             self.entries.begin()
+        self._show_hint()
 
     def _show(self, sums: LedgerSums) -> None:
         self.sums.setText(sums_text(sums))
@@ -114,7 +121,8 @@ class LedgerPanel(QWidget):
 
     def _show_hint(self) -> None:
         none = {"failed": "Nothing failed.", "rejected": "Nothing was left out."}[self.entries.fate]
-        self.hint.setText("" if self.entries.rowCount() or not self._run else none)
+        is_none = bool(self._run) and self.entries.is_known and not self.entries.rowCount()
+        self.hint.setText(none if is_none else "")
 
     def _open(self, index: QModelIndex) -> None:
         entry = index.data(ROW_ROLE)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop.buttons import push_button, tool_button
+from desktop.said_label import SaidLabel
 from desktop.words import for_window, names_models_command
 
 
 class MessageBar(QFrame):
-    """Shows the latest message until it is closed. Text is shown as it is, never as markup."""
+    """Shows the latest message until it is closed, and has screen readers read it. Text is never taken for markup."""
 
     models_wanted = Signal()
     """A model is missing, and somebody wants to be led to Models."""
@@ -18,11 +20,10 @@ class MessageBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._text = SaidLabel("Message", wraps=True)
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self._text.setAccessibleName("Message")
         self.models = push_button("models", "Open Models", self._open_models)
         close = tool_button("close", "Close the message", self.hide)
         layout = QHBoxLayout(self)
@@ -40,8 +41,10 @@ class MessageBar(QFrame):
     def say(self, message: str, advice: str = "") -> None:
         """Show a message, and what to do; where that is a shell command for models, a button instead of it."""
         self.models.setVisible(names_models_command(advice))
-        self._text.setText(f"{message}\n{for_window(advice)}" if advice else message)
+        text = f"{message}\n{for_window(advice)}" if advice else message
+        self._text.setText(text)
         self.show()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._text, text))
 
     def _open_models(self) -> None:
         self.hide()

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
+from desktop.said_label import SaidLabel
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.fencing import this_process, try_socket
@@ -51,8 +51,7 @@ class OfflinePanel(QDialog):
         self.setWindowTitle("Offline")
         self.setAccessibleName("Offline")
         self.resize(760, 560)
-        self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.verdict.setAccessibleName("What is known")
+        self.verdict = SaidLabel("What is known", wraps=True)
         font = self.verdict.font()
         font.setBold(True)
         self.verdict.setFont(font)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage, QMouseEvent, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
     QGraphicsItem,
@@ -186,9 +186,6 @@ class _Marks(QGraphicsItem):
 
 class PageView(QGraphicsView):
     """Shows one page. Dragging with the mouse selects words, which `copy` puts on the clipboard."""
-
-    turned = Signal(int)
-    """The wheel went beyond the page: 1 for the next page, -1 for the one before."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -56,6 +56,7 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
     """
 
     total_changed = Signal(int)
+    """How many rows there are; of rows that are asked for, not before the worker has told."""
     loading_failed = Signal(str, str)
 
     def __init__(
@@ -81,12 +82,18 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         self._wanted: set[int] = set()
         self._round = 0
         self._is_begun = False
+        self._is_known = False
         self._asking = QTimer(self, interval=0, singleShot=True)
         self._asking.timeout.connect(self._ask_wanted)
 
     def question(self) -> Mapping[str, Any]:
         """Return what is asked besides `offset` and `limit`."""
         return {}
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether the worker has told how many rows there are."""
+        return self._is_known
 
     @abstractmethod
     def cell(self, row: Row, column: int, role: int) -> Any:
@@ -151,9 +158,10 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         self._pages.clear()
         self._latest = -1
         self._stale.clear()
-        self._total = 0
+        self._total, self._is_known = 0, False
         self.endResetModel()
-        self.total_changed.emit(0)
+        if not self._is_begun:
+            self.total_changed.emit(0)
         self._want(0)
 
     def refresh(self) -> None:
@@ -224,7 +232,10 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
             self._stale.add(page)
             self._want(page)
         self.taken(result)
+        was_known, self._is_known = self._is_known, True
         self._resize(result.total)
+        if not was_known and not result.total:
+            self.total_changed.emit(0)
         if result.rows:
             self._pages[page] = result.rows
             self._pages.move_to_end(page)

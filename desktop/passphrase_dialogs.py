@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.check_boxes import CheckBox
+from desktop.said_label import SaidLabel
 
 SHORTEST = 8
 """Characters of a new passphrase, as storage asks for."""
@@ -27,6 +28,7 @@ WARNING = (
     "keep it in a safe place."
 )
 _WIDTH = 46
+"""Letters in a line."""
 
 
 class _Dialog(QDialog):
@@ -37,11 +39,10 @@ class _Dialog(QDialog):
         self.setWindowTitle(title)
         self.setAccessibleName(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(_WIDTH)
+        self.setMinimumWidth(_WIDTH * self.fontMetrics().averageCharWidth())
         self._fields: list[QLineEdit] = []
         self.text = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.hint.setAccessibleName("What is missing")
+        self.hint = SaidLabel("What is missing", wraps=True)
         self._form = QFormLayout()
         self.shown = CheckBox("&Show what is typed")
         self.shown.toggled.connect(self._show_letters)

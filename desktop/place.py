@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions
@@ -25,6 +26,7 @@ class Place(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.workspace = workspace
+        self._own_keys: list[QAction] = []
         self.setAccessibleName(self.name)
 
     def add_actions(self, actions: Actions) -> None:
@@ -53,6 +55,11 @@ class Place(QWidget):
 
     def redo(self) -> None:
         """Do again what was undone here."""
+
+    def _hold_keys(self, *, on: bool) -> None:
+        """Let the actions of `_own_keys` be done, or leave their keys to other places."""
+        for action in self._own_keys:
+            action.setEnabled(on)
 
     def is_offered(self) -> bool:
         """Say whether the side bar shows this place; asked when a case is opened."""

@@ -21,11 +21,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.buttons import push_button, tool_button
+from desktop.buttons import choice_box, push_button, show_choice, tool_button
 from desktop.check_boxes import CheckBox
-from desktop.fields import combo_box
+from desktop.file_kinds import PIPELINES
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.run_queue import RunQueue, document_offers, input_text, name_of
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.theme import icon
 from desktop.workspace import Workspace
@@ -34,7 +35,6 @@ from engine.worker.contract import queue as contract
 from engine.worker.contract.models import ModelFacts
 from engine.worker.contract.queue import Question, QueueEntry
 
-_PIPELINES = "Questions (*.yaml *.yml)"
 _EMPTY = (
     "Nothing is queued.\n\nWrite a question in Question, or choose Add.\n"
     "Several questions run one after the other, overnight too."
@@ -84,8 +84,7 @@ class QueuePanel(QWidget):
         self._stack.addWidget(self._empty)
         self.choices = RunChoices(workspace)
         self.choices.chosen.connect(self._choose)
-        self.told = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.told.setAccessibleName("How the chosen run ended")
+        self.told = SaidLabel("How the chosen run ended", wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(self._buttons())
@@ -116,7 +115,7 @@ class QueuePanel(QWidget):
         dialog = QFileDialog(self, "Add a question to the queue")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(_PIPELINES)
+        dialog.setNameFilter(PIPELINES)
         dialog.setDirectory(str(Path(self._space.case).parent))
         dialog.fileSelected.connect(self.queue.add)
         dialog.open()
@@ -223,8 +222,8 @@ class RunChoices(QWidget):
         self._entry = entry
         self.setEnabled(entry is not None and can_change)
         if entry is not None:
-            _select(self.documents, entry.input, input_text(entry.input).capitalize())
-            _select(self.model, entry.model, entry.model or _AS_THE_QUESTION_SAYS)
+            show_choice(self.documents, entry.input, input_text(entry.input).capitalize())
+            show_choice(self.model, entry.model, entry.model or _AS_THE_QUESTION_SAYS)
             self.trust.setChecked(entry.trust_code)
 
     def _offer_documents(self, tags: list[str]) -> None:
@@ -250,15 +249,6 @@ class RunChoices(QWidget):
 
 
 def _box(name: str) -> QComboBox:
-    box = combo_box(name)
+    box = choice_box(name)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     return box
-
-
-def _select(box: QComboBox, value: str, text: str) -> None:
-    """Show a value, which is offered if it is not yet."""
-    index = box.findData(value)
-    if index < 0:
-        box.addItem(text, value)
-        index = box.count() - 1
-    box.setCurrentIndex(index)

@@ -27,6 +27,7 @@ from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
 from desktop.results_table import ResultsTable
+from desktop.said_label import SaidLabel
 from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -62,8 +63,7 @@ class ResultsLayout(QWidget):
         self.progress.setFormat("not reviewed yet")
         self.progress.setMinimumWidth(150)
         self.progress.setMaximumWidth(260)
-        self.said = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.said.setAccessibleName("What was done last")
+        self.said = SaidLabel("What was done last")
         self.improve = push_button("question", "Change the question by this note", self.change_wanted.emit)
         self.improve.hide()
         self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -88,6 +88,11 @@ class ResultsLayout(QWidget):
         self._narrowed = QTimer(self, interval=0, singleShot=True)
         self._narrowed.timeout.connect(lambda: table.scrollTo(table.currentIndex()))
         self._arrange(workspace, place)
+
+    @property
+    def rows_are_shown(self) -> bool:
+        """Say whether the table is in front, and no charts."""
+        return self.tabs.currentIndex() == 0
 
     @property
     def side_is_open(self) -> bool:

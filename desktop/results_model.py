@@ -74,7 +74,7 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
     def clear(self) -> None:
         """Show no run."""
         self.stop()
-        self._is_begun = False
+        self._is_begun = self._is_known = False
         self.beginResetModel()
         self.run, self.columns, self._total, self._prepared = "", (), 0, ""
         self._pages.clear()
@@ -90,6 +90,11 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
     def selection(self) -> dict[str, Any]:
         """Return which rows are shown, in which order (engine.results.table.Selection as JSON)."""
         return {**self._only, "sort": self._sort, "descending": self._descending}
+
+    def text_of(self, row: ShownRow) -> str:
+        """Write a row without its file."""
+        named = zip(self.columns, row.cells, strict=True)
+        return ", ".join(cell for column, cell in named if column.name != "filename" and cell)
 
     @property
     def is_filtered(self) -> bool:

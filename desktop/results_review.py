@@ -163,13 +163,8 @@ class ResultsReview(QObject):
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""
-        names = [column.name for column in self._model.columns]
         rows = (self._model.result(number) for number in range(min(self._model.rowCount(), _MOST_LOOKED_AT)))
-        return [
-            ", ".join(cell for name, cell in zip(names, row.cells, strict=True) if name != "filename" and cell)
-            for row in rows
-            if row is not None and row.verdict == "rejected"
-        ]
+        return [self._model.text_of(row) for row in rows if row is not None and row.verdict == "rejected"]
 
     def _undone(self, step: ReviewStep | None) -> None:
         if step is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractItemModel,
+    QEvent,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
@@ -19,7 +21,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -34,6 +36,7 @@ from PySide6.QtWidgets import (
 
 from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, ResultsModel
+from desktop.tables import fit_rows
 from engine.worker.contract.results import ColumnInfo, ShownHeading, ShownRow
 
 _LAYOUT = "results_columns"
@@ -42,6 +45,7 @@ _KEEP_MILLISECONDS = 500
 _MOST_KEPT = 500
 _FIT = 3
 """So many columns and the review can be seen at once."""
+_ROW_SPACE = 8
 
 
 class ResultsTable(QTableView):
@@ -51,11 +55,16 @@ class ResultsTable(QTableView):
     layout_changed = Signal()
     """Columns were hidden, shown, pinned or moved."""
 
-    def __init__(self, model: ResultsModel, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, model: ResultsModel, settings: QSettings, parent: QWidget | None = None, *, has_filters: bool = True
+    ) -> None:
         super().__init__(parent)
         self._results, self._settings = model, settings
         self._pinned_names: list[str] = []
-        self._header = FilterHeader(self, unfiltered=1)
+        self._places: dict[str, int] = {}  # of the columns that a person moved
+        self._is_arranging = False
+        self._unfiltered = 1 if has_filters else sys.maxsize
+        self._header = FilterHeader(self, unfiltered=self._unfiltered)
         self.setHorizontalHeader(self._header)
         self.setModel(model)
         self._pinned = self._make_pinned()
@@ -64,12 +73,14 @@ class ResultsTable(QTableView):
         _set_up(self)
         self.setAccessibleName("Results")
         self.setSortingEnabled(True)
+        self._header.sortIndicatorChanged.connect(self._show_order)
         self._header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self._header.setSortIndicatorClearable(True)
         self._header.setSectionsMovable(True)
+        self._header.setFirstSectionMovable(False)  # the review stands at the left of those that are pinned
         self._header.filtered.connect(self.filtered)
         self._header.sectionResized.connect(self._section_resized)
-        self._header.sectionMoved.connect(lambda *moved: self._keeping.start())
+        self._header.sectionMoved.connect(self._section_moved)
         self.verticalHeader().geometriesChanged.connect(self._lay_pinned)
         model.modelReset.connect(self._lay_pinned)
         model.grouped.connect(self._choose_delegates)
@@ -90,6 +101,9 @@ class ResultsTable(QTableView):
         self._pinned_names = [
             c.name for c in self._results.columns if kept.get(c.name, {}).get("pinned", c.name == name)
         ]
+        self._places = {
+            c.name: int(kept[c.name]["place"]) for c in self._results.columns if "place" in kept.get(c.name, {})
+        }
         self._choose_delegates()
         self._arrange()
 
@@ -143,8 +157,11 @@ class ResultsTable(QTableView):
         self._set_texts({})
 
     def focus_filter(self) -> None:
-        """Put the cursor into the box of the current column."""
-        number = max(self.currentIndex().column(), 1)
+        """Put the cursor into the box of the current column; where that is hidden, of the one beside it."""
+        number = self._shown_near(max(self.currentIndex().column(), 1))
+        cell = self._results.index(max(self.currentIndex().row(), 0), number)
+        if cell.isValid():
+            self.scrollTo(cell)
         (self._over if self._title(number) in self._pinned_names else self._header).focus_box(number)
 
     def move_row(self, step: int) -> None:
@@ -170,13 +187,30 @@ class ResultsTable(QTableView):
         view.edit(cell)
 
     def copy(self) -> None:
-        """Put the selected cells on the clipboard, a line for each row, with tabs between cells."""
-        chosen = sorted(self.selectionModel().selectedIndexes(), key=lambda i: (i.row(), i.column()))
+        """Put the selected cells that are shown on the clipboard, a line for each row, with tabs between cells."""
+        columns = range(self._results.columnCount())
+        places = {n: self._header.visualIndex(n) for n in columns if not self.isColumnHidden(n)}
+        chosen = [index for index in self.selectionModel().selectedIndexes() if index.column() in places]
         rows: dict[int, list[str]] = {}
-        for index in chosen:
+        for index in sorted(chosen, key=lambda index: (index.row(), places[index.column()])):
             rows.setdefault(index.row(), []).append(" ".join(str(index.data() or "").split()))
         if rows:
             QGuiApplication.clipboard().setText("\n".join("\t".join(cells) for cells in rows.values()))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Make rows as high as other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_pinned"):
+            for view in (self, self._pinned):
+                fit_rows(view, _ROW_SPACE)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Fold or unfold a heading with Return."""
+        current, keys = self.currentIndex(), (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if event.key() in keys and current.isValid() and self._results.heading(current.row()) is not None:
+            self._results.fold(current.row())
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the pinned columns as high as the table."""
@@ -196,7 +230,7 @@ class ResultsTable(QTableView):
 
     def _make_pinned(self) -> QTableView:
         pinned = QTableView(self)
-        self._over = FilterHeader(pinned, unfiltered=1)
+        self._over = FilterHeader(pinned, unfiltered=self._unfiltered)
         pinned.setHorizontalHeader(self._over)
         pinned.setModel(self._results)
         pinned.setSelectionModel(self.selectionModel())
@@ -215,7 +249,10 @@ class ResultsTable(QTableView):
         pinned.clicked.connect(self.clicked)
         pinned.activated.connect(self.activated)
         self._over.filtered.connect(self.filtered)
-        self._over.sectionClicked.connect(self._sort_by)
+        self._over.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self._over.setSortIndicatorShown(True)
+        self._over.setSortIndicatorClearable(True)
+        self._over.sortIndicatorChanged.connect(self.sortByColumn)
         self._over.sectionResized.connect(self._pinned_resized)
         pinned.hide()
         return pinned
@@ -226,17 +263,18 @@ class ResultsTable(QTableView):
         for drawing in self._drawing:
             drawing.choose(numbers, self._results.columnCount(), is_grouped=bool(self._results.group_column))
 
-    def _sort_by(self, number: int) -> None:
-        header = self._header
-        again = header.sortIndicatorSection() == number
-        down = again and header.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-        self.sortByColumn(number, Qt.SortOrder.DescendingOrder if down else Qt.SortOrder.AscendingOrder)
+    def _show_order(self, number: int, order: Qt.SortOrder) -> None:
+        """Show above the pinned columns, too, by which one the rows are sorted."""
+        with QSignalBlocker(self._over):
+            self._over.setSortIndicator(number, order)
 
     def _arrange(self) -> None:
-        """Bring pinned columns to the left, and show them in the second view."""
+        """Bring the columns into their order, and show those that are pinned in the second view."""
         texts = {**self._header.texts(), **self._over.texts()}
-        for place, name in enumerate(self._pinned_names, 1):
-            self._header.moveSection(self._header.visualIndex(self._number(name)), place)
+        self._is_arranging = True
+        for place, number in enumerate(self._ordered()):
+            self._header.moveSection(self._header.visualIndex(number), place)
+        self._is_arranging = False
         titles = [str(self._title(n)) for n in range(self._results.columnCount())]
         self._over.set_columns(titles)
         for number, title in enumerate(titles):
@@ -247,6 +285,25 @@ class ResultsTable(QTableView):
             self._over.moveSection(self._over.visualIndex(self._number(name)), place)
         self._set_texts(texts)
         self._lay_pinned()
+
+    def _ordered(self) -> list[int]:
+        """Return the columns from the left: the review, those pinned, the others where the run has them or a person."""
+        pinned = [self._number(name) for name in self._pinned_names]
+        moved = {self._number(name): place for name, place in self._places.items() if name not in self._pinned_names}
+        every = dict.fromkeys((0, *pinned, *range(self._results.columnCount())))
+        order = [number for number in every if number not in moved]
+        for number in sorted(moved, key=lambda number: moved[number]):
+            order.insert(max(moved[number], len(pinned) + 1), number)
+        return order
+
+    def _section_moved(self, number: int, old: int, new: int) -> None:
+        """Note where a person moved a column to, and where those stand since that were moved before."""
+        if self._is_arranging or not number:
+            return
+        for name in {*self._places, str(self._title(number))}:
+            if name not in self._pinned_names:
+                self._places[name] = self._header.visualIndex(self._number(name))
+        self._keeping.start()
 
     def _set_texts(self, texts: dict[int, str]) -> None:
         pinned = {number for number in texts if self._title(number) in self._pinned_names}
@@ -282,6 +339,12 @@ class ResultsTable(QTableView):
         names = [column.name for column in self._results.columns]
         return names.index(name) + 1 if name in names else 0
 
+    def _shown_near(self, number: int) -> int:
+        """Return a column, or where it is hidden that beside it which is shown."""
+        shown = [n for n in range(1, self._results.columnCount()) if not self.isColumnHidden(n)]
+        place = self._header.visualIndex
+        return min(shown, key=lambda n: abs(place(n) - place(number)), default=number)
+
     def _kept(self) -> dict[str, dict[str, Any]]:
         try:
             kept = json.loads(str(self._settings.value(_LAYOUT, "{}")))
@@ -293,9 +356,11 @@ class ResultsTable(QTableView):
         kept = self._kept()
         for number in range(self._results.columnCount()):
             name = str(self._title(number)) if number else ""
+            before = kept.pop(name, {})  # what was kept last is forgotten last
             hidden = self.isColumnHidden(number)
-            width = self.columnWidth(number) or kept.get(name, {}).get("width", _WIDTHS["text"])
-            kept[name] = {"width": width, "hidden": hidden, "pinned": name in self._pinned_names}
+            width = self.columnWidth(number) or before.get("width", _WIDTHS["text"])
+            place = {"place": self._places[name]} if name in self._places else {}
+            kept[name] = {"width": width, "hidden": hidden, "pinned": name in self._pinned_names, **place}
         recent = dict(list(kept.items())[-_MOST_KEPT:])
         self._settings.setValue(_LAYOUT, json.dumps(recent))
 
@@ -326,9 +391,8 @@ def _set_up(view: QTableView) -> None:
     view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setTabKeyNavigation(False)
-    rows = view.verticalHeader()
-    rows.setDefaultSectionSize(view.fontMetrics().height() + 8)
-    rows.setSectionResizeMode(rows.ResizeMode.Fixed)
+    fit_rows(view, _ROW_SPACE)
+    view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     view.setRootIndex(QModelIndex())
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
+from desktop.paged_model import ROW_ROLE, Index
 from desktop.plain_text import plain
 
-Index = QModelIndex | QPersistentModelIndex
-ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
-"""The whole row."""
-
-
+__all__ = ["ROW_ROLE", "Column", "RowsModel"]
 Row = TypeVar("Row")
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
 
 from desktop.abstract import QtABCMeta
+from desktop.file_kinds import suffix_of
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo
@@ -49,8 +50,8 @@ class RowsPanel(QWidget, metaclass=QtABCMeta):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(self.formats)
-        dialog.setDefaultSuffix(_suffix(self.formats))
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
+        dialog.setDefaultSuffix(suffix_of(self.formats))
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(suffix_of(chosen)))
         dialog.fileSelected.connect(self.save)
         dialog.open()
         return dialog
@@ -93,8 +94,3 @@ def left_out(parts: Iterable[tuple[int, str]], advice: str = "") -> str:
     """Say how many of what are not shown; empty where all are. `parts` are numbers, each with its word."""
     counts = [counted(number, word) for number, word in parts if number]
     return f"{' and '.join(counts)} not shown{advice}." if counts else ""
-
-
-def _suffix(formats: str) -> str:
-    """Return the suffix of the first of a dialog's formats: "png" of "Pictures (*.png)"."""
-    return formats.partition("*.")[2].partition(")")[0]

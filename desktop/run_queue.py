@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from PySide6.QtCore import QObject, Signal
 
 from desktop.client import Answer
+from desktop.open_case import while_open
 from desktop.permission import Refusal
 from desktop.words import counted, for_window
 from desktop.workspace import Workspace
@@ -190,8 +191,9 @@ class RunQueue(QObject):
         self._edit(queue.CLARIFY, clarified, **known, document=document)
 
     def remove(self, id: int) -> None:
-        """Take an entry off; not the one that goes on."""
+        """Take an entry off, and what it was allowed, for its id is given anew; not the one that goes on."""
         if id != self.current:
+            self._allowed.pop(id, None)
             self._edit(queue.REMOVE, entry=id)
 
     def move(self, id: int, step: int) -> None:
@@ -219,11 +221,16 @@ class RunQueue(QObject):
         self.changed.emit()
         return True
 
-    def allow(self, id: int, refusal: Refusal) -> None:
-        """Let an entry do once what it was refused, and begin it again: now, or when it is its turn."""
+    def allow(self, refused: QueueEntry, refusal: Refusal) -> None:
+        """Let an entry do once what it was refused, and begin it again: now, or when it is its turn.
+
+        Nothing is allowed where another question has its id by now.
+        """
+        id, entry = refused.id, self.entry(refused.id)
+        if entry is None or entry.pipeline != refused.pipeline:
+            return
         self._allowed[id] = refusal.granted(self._allowed.get(id, {}))
-        entry = self.entry(id)
-        if entry is not None and not self.start(id):
+        if not self.start(id):
             self._replace(replace(entry, state="waiting", told=""))
             self._edit(queue.MARK, entry=id, state="waiting", told="")
 
@@ -310,7 +317,8 @@ class RunQueue(QObject):
         told = f"{message}. {for_window(advice)}" if advice else message
         self._end(going, "failed", told, go_on=True, was_refused=bool(refusal))
         if refusal is not None and is_here:
-            self._space.permission_wanted.emit(refusal, lambda: self.allow(going.id, refusal))
+            allow = while_open(self._space, lambda: self.allow(going, refusal))
+            self._space.permission_wanted.emit(refusal, allow)
 
     def _interrupt(self, going: QueueEntry, message: str) -> None:
         """Leave the entry marked as running in the file: the worker that would mark it is gone."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from desktop.answer_cards import AskBack
 from desktop.live_rows_model import LiveRowsModel
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
@@ -55,9 +56,7 @@ class RunView(QWidget):
         self.operators = RowsModel(OPERATOR_COLUMNS, self)
         self.reasons = RowsModel(REASON_COLUMNS, self)
         self.rows = LiveRowsModel(workspace.client.ask, workspace.client.forget, self)
-        self.meters = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.meters.setAccessibleName("What the run takes")
-        self.meters.setWordWrap(True)
+        self.meters = SaidLabel("What the run takes", wraps=True)
         self.operator_table = make_table(self.operators, "Steps of the run")
         self.operator_table.selectionModel().currentRowChanged.connect(lambda now, before: self._choose_operator())
         self.row_table = make_table(self.rows, "Latest rows")

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel
+from PySide6.QtCore import QAbstractItemModel, QEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 _ROW_SPACE = 10
 
 
-def make_table(model: QAbstractItemModel, name: str) -> QTableView:
+class Table(QTableView):
+    """A table whose rows follow the size of its letters."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Make rows as high as other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            fit_rows(self, _ROW_SPACE)
+
+
+def fit_rows(table: QTableView, space: int) -> None:
+    """Make rows as high as the letters, and so many pixels more."""
+    table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + space)
+
+
+def make_table(model: QAbstractItemModel, name: str) -> Table:
     """Make a table of a model; `name` is what those hear who do not see it."""
-    table = QTableView()
+    table = Table()
     table.setModel(model)
     table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -22,6 +37,6 @@ def make_table(model: QAbstractItemModel, name: str) -> QTableView:
     table.setTabKeyNavigation(False)
     table.verticalHeader().setVisible(False)
     table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + _ROW_SPACE)
+    fit_rows(table, _ROW_SPACE)
     table.horizontalHeader().setHighlightSections(False)
     return table

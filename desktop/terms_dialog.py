@@ -15,10 +15,22 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop.buttons import push_button
+from desktop.file_kinds import suffix_of
 from desktop.plain_text import plain
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -110,14 +122,14 @@ class TermsDialog(QDialog):
         self.table = make_table(self.sorted, "Lines with each term, by document")
         self.table.setSelectionBehavior(self.table.SelectionBehavior.SelectItems)
         self.table.activated.connect(self._choose)
-        self.told = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.told.setAccessibleName("What was counted")
+        self.told = SaidLabel("What was counted", wraps=True)
         self.count_button = push_button("search", "Count", self.count)
-        self.count_button.setDefault(True)
         self.export = push_button("export", "Export…", self.ask_to_save)
         self.export.setEnabled(False)
         self._lay_out()
         self.list.setFocus()
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)  # Enter is for the count that has the keyboard
         self.list.textChanged.connect(self._enable)
         self._enable()
 
@@ -160,8 +172,8 @@ class TermsDialog(QDialog):
         """Ask where the counts are to be written."""
         dialog = self._dialog("Export the counts", _FORMATS)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("csv")
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(chosen.split("*.")[1].rstrip(")")))
+        dialog.setDefaultSuffix(suffix_of(_FORMATS))
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(suffix_of(chosen)))
         dialog.fileSelected.connect(self.save)
         dialog.open()
         return dialog
@@ -187,7 +199,6 @@ class TermsDialog(QDialog):
         column.addWidget(self.list, 1)
         row = QHBoxLayout()
         opening = push_button("open", "Open a file…", self.ask_for_list)
-        opening.setAutoDefault(False)
         row.addWidget(opening)
         row.addWidget(self.count_button)
         column.addLayout(row)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
 from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget
 
@@ -76,6 +76,21 @@ def theme_of(settings: QSettings) -> Theme:
     """Read the theme that a person has chosen, the system's where there is none that we know."""
     chosen = settings.value("theme", "system")
     return next((known for known in THEMES if known == chosen), "system")
+
+
+def when_system_changes(redraw: Callable[[], object]) -> None:
+    """Call a method of a window when the system becomes light or dark, or a person asks it for high contrast."""
+    hints = QGuiApplication.styleHints()
+    for changed in (hints.colorSchemeChanged, hints.accessibility().contrastPreferenceChanged):
+        changed.connect(redraw)
+
+
+def fixed_font() -> QFont:
+    """Return letters of equal width; a widget shows them in the size of the app's, whatever that becomes."""
+    font = QFont()  # which says nothing of its size
+    font.setFamilies(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).families())
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    return font
 
 
 def is_dark() -> bool:

@@ -108,5 +108,6 @@ class TimelinePanel(RowsPanel):
         note = left_out(parts, ": filter the rows, or save a table")
         title = f"Rows by {timeline.column}" if timeline.column else "No column of this table holds dates."
         moments = (*timeline.entries, *timeline.undated)
-        self.view.show_timeline(TimelineDrawing(title, moments, len(timeline.entries), note))
+        drawing = TimelineDrawing(title, moments, len(timeline.entries), note, row=self.view.row)
+        self.view.show_timeline(drawing)
         self.drawn.emit()

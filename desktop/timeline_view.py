@@ -24,8 +24,10 @@ from desktop.words import counted
 from engine.worker.contract.timeline import ShownEntry
 
 _MARGIN = 14.0
-_HEAD = 26.0
 _ROW = 24.0
+"""The least height of a line."""
+_SPACE = 6.0
+"""Around the letters of a line, above and below together."""
 _DOT = 4.5
 _TEXT_GAP = 18.0
 _PLACE_SHARE = 0.32
@@ -38,10 +40,16 @@ _LEAST_GAPS = 360.0
 
 
 class TimelineDrawing:
-    """Moments with their heights; it does not change. `dated` of them come first, then those without a sure date."""
+    """Moments with their heights; it does not change. `dated` of them come first, then those without a sure date.
 
-    def __init__(self, title: str, moments: Sequence[ShownEntry] = (), dated: int = 0, note: str = "") -> None:
+    A line is `row` pixels high.
+    """
+
+    def __init__(
+        self, title: str, moments: Sequence[ShownEntry] = (), dated: int = 0, note: str = "", *, row: float = _ROW
+    ) -> None:
         self.title, self.moments, self.dated, self.note = title, tuple(moments), dated, note
+        self.row = row
         self.heights: list[float] = []
         self.gaps: dict[int, float] = {}
         """The height of the gap above a moment, by its place."""
@@ -50,17 +58,17 @@ class TimelineDrawing:
     @property
     def height(self) -> int:
         """Return how high all of it is."""
-        end = self.heights[-1] + _ROW if self.heights else _MARGIN + _HEAD
-        return round(end + (_ROW if self.note else 0.0) + _MARGIN)
+        end = self.heights[-1] + self.row if self.heights else self._top
+        return round(end + (self.row if self.note else 0.0) + _MARGIN)
 
     def moment_at(self, height: float) -> int:
         """Return which moment is at a height, -1 for none."""
         place = bisect_right(self.heights, height) - 1
-        return place if place >= 0 and height < self.heights[place] + _ROW else -1
+        return place if place >= 0 and height < self.heights[place] + self.row else -1
 
     def area(self, place: int, width: float) -> QRectF:
         """Return where a moment is."""
-        return QRectF(0.0, self.heights[place], width, _ROW)
+        return QRectF(0.0, self.heights[place], width, self.row)
 
     def draw(self, painter: QPainter, size: QSize, colours: QPalette, seen: QRectF | None = None) -> None:
         """Draw it; what lies outside `seen` may be left out."""
@@ -70,7 +78,7 @@ class TimelineDrawing:
         axis = _MARGIN + dates + _TEXT_GAP
         first, last = self._between(seen)
         if first == 0:
-            _write_heading(painter, QPointF(_MARGIN, _MARGIN + 14), self.title, colours)
+            _write_heading(painter, QPointF(_MARGIN, self._top - self.row / 2), self.title, colours)
         for place in range(first, last):
             if place < self.dated:
                 self._draw_axis(painter, place, axis, colours)
@@ -82,42 +90,47 @@ class TimelineDrawing:
             painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
             painter.drawText(QPointF(_MARGIN, self.height - _MARGIN), self.note)
 
+    @property
+    def _top(self) -> float:
+        """Return where the first line begins, below the title."""
+        return _MARGIN + self.row + 2.0
+
     def _lay_out(self) -> None:
         """Give every moment its height: a line each, and above it a gap in proportion to its days."""
         days = sum(moment.gap_days for moment in self.moments)
         scale = max(_LEAST_GAPS, _GAPS_PER_ENTRY * self.dated) / days if days else 0.0
         if labelled := [moment.gap_days for moment in self.moments if moment.gap]:
-            scale = max(scale, _LABELLED_GAP / min(labelled))
-        top = _MARGIN + _HEAD
+            scale = max(scale, max(_LABELLED_GAP, self.row + _SPACE) / min(labelled))
+        top = self._top
         for place, moment in enumerate(self.moments):
             if place == self.dated:
-                top += _ROW + _MARGIN
+                top += self.row + _MARGIN
             if moment.gap_days:
                 self.gaps[place] = moment.gap_days * scale
                 top += self.gaps[place]
             self.heights.append(top)
-            top += _ROW
+            top += self.row
 
     def _between(self, seen: QRectF | None) -> tuple[int, int]:
         """Return which moments lie in a rectangle: the first, and the one behind the last."""
         if seen is None:
             return 0, len(self.moments)
-        first = max(bisect_right(self.heights, seen.top() - 3 * _ROW) - 1, 0)
-        return first, min(bisect_left(self.heights, seen.bottom() + 3 * _ROW) + 1, len(self.moments))
+        first = max(bisect_right(self.heights, seen.top() - 3 * self.row) - 1, 0)
+        return first, min(bisect_left(self.heights, seen.bottom() + 3 * self.row) + 1, len(self.moments))
 
     def _draw_axis(self, painter: QPainter, place: int, x: float, colours: QPalette) -> None:
         """Draw the line from the moment before, dashed and labelled where the gap is long, and the dot."""
-        y, gap = self.heights[place] + _ROW / 2, self.moments[place].gap
+        y, gap = self.heights[place] + self.row / 2, self.moments[place].gap
         accent, faint = colours.color(QPalette.ColorRole.Highlight), colours.color(QPalette.ColorRole.PlaceholderText)
         if place:
-            before = self.heights[place - 1] + _ROW / 2
+            before = self.heights[place - 1] + self.row / 2
             style = Qt.PenStyle.DashLine if gap else Qt.PenStyle.SolidLine
             painter.setPen(QPen(faint if gap else accent, 1.5, style))
             painter.drawLine(QPointF(x, before + _DOT), QPointF(x, y - _DOT))
         if gap:
             painter.setPen(faint)
-            middle = (self.heights[place - 1] + _ROW + self.heights[place]) / 2
-            painter.drawText(QPointF(x + _TEXT_GAP, middle + 5), gap)
+            middle = (self.heights[place - 1] + self.row + self.heights[place]) / 2
+            painter.drawText(QPointF(x + _TEXT_GAP, middle + self.row / 5), gap)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(accent)
         painter.drawEllipse(QPointF(x, y), _DOT, _DOT)
@@ -136,12 +149,12 @@ class TimelineDrawing:
 
         painter.setPen(colours.color(QPalette.ColorRole.Text))
         if is_dated and (place == 0 or moment.date != self.moments[place - 1].date):
-            write(QRectF(_MARGIN, top, axis - _TEXT_GAP - _MARGIN + 4, _ROW), right, moment.date)
+            write(QRectF(_MARGIN, top, axis - _TEXT_GAP - _MARGIN + 4, self.row), right, moment.date)
         text = moment.text or f"Row {moment.number}"
         what = text if is_dated else f"{text}  ({moment.reason})"
-        write(QRectF(begin, top, room - place_width - 12, _ROW), left, what)
+        write(QRectF(begin, top, room - place_width - 12, self.row), left, what)
         painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
-        write(QRectF(width - _MARGIN - place_width, top, place_width, _ROW), right, moment.place)
+        write(QRectF(width - _MARGIN - place_width, top, place_width, self.row), right, moment.place)
 
 
 class TimelineView(QWidget):
@@ -164,6 +177,11 @@ class TimelineView(QWidget):
         """Return what is shown, from the top."""
         return self.drawing.moments
 
+    @property
+    def row(self) -> float:
+        """Return how high a line has to be."""
+        return max(_ROW, QFontMetricsF(self.font()).height() + _SPACE)
+
     def show_timeline(self, drawing: TimelineDrawing) -> None:
         """Show another timeline."""
         self.drawing, self._current = drawing, -1
@@ -178,6 +196,13 @@ class TimelineView(QWidget):
     def sizeHint(self) -> QSize:
         """Return the size that the whole timeline takes."""
         return QSize(_LEAST_WIDTH, self.drawing.height)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Make room for other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            shown = self.drawing
+            self.show_timeline(TimelineDrawing(shown.title, shown.moments, shown.dated, shown.note, row=self.row))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw what is seen."""

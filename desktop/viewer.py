@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
-from PySide6.QtGui import QImage, QResizeEvent
+from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
@@ -55,9 +55,11 @@ class Viewer(QWidget):
         super().__init__(parent)
         self._workspace = workspace
         self._document, self._page, self._pages = "", 0, 0
+        self._shown = ("", 0)  # the document and page whose lines are here
         self._line = 0
         self._lines: Sequence[int] = ()
         self._found: list[tuple[int, int]] = []
+        self._looked_for = ""
         self._questions: dict[str, str] = {}
         self._fits, self._turn, self._zoom = True, 0, 1.0
         self._is_text = False
@@ -117,7 +119,8 @@ class Viewer(QWidget):
         self._place = None
         if document != self._document:
             self._leave()
-            self._found, self._password, self._is_text = [], "", True  # no picture until its lines are known
+            self._forget_found()
+            self._password, self._is_text = "", True  # no picture until its lines are known
             left = self._left.get(document, Left())
             self._fits, self._zoom, self._turn = left.fits, left.zoom, left.turn
             if left.page and page == 1 and not (line or lines):
@@ -144,7 +147,8 @@ class Viewer(QWidget):
         """Show no page, and nothing to turn pages with."""
         self.stop()
         self._leave()
-        self._document, self._page, self._pages, self._found = "", 0, 0, []
+        self._forget_found()
+        self._document, self._page, self._pages = "", 0, 0
         self._title.clear()
         self._hint.hide()
         self.sections.clear()
@@ -174,13 +178,24 @@ class Viewer(QWidget):
         self._transform()
 
     def look_for(self, words: str) -> None:
-        """Look for words in this document and go to the first line that has them, from this page on."""
-        self._found = []
+        """Look for words in this document and go to the first line that has them, from this page on.
+
+        The same words again lead to the next line.
+        """
+        if words.strip() and words == self._looked_for and self._found:
+            self.find_next()
+            return
+        self._forget_found()
         self.view.mark_found(())
         if words.strip() and self._document:
+            self._looked_for = words
             self._ask("find", search.WITHIN, self._show_found, document=self._document, words=words)
-        else:
-            self._bar.count.setText("")
+
+    def _forget_found(self) -> None:
+        """Forget the lines that were found, and those that are being looked for."""
+        self._workspace.client.forget(self._questions.pop("find", ""))
+        self._found, self._looked_for = [], ""
+        self._bar.count.clear()
 
     def find_next(self, step: int = 1) -> None:
         """Go to the next line that was found, or the one before with -1, and mark it."""
@@ -197,11 +212,13 @@ class Viewer(QWidget):
         self._ask_picture()
 
     def stop(self) -> None:
-        """Give up what is on its way."""
+        """Give up what is on its way; what is shown is asked for again when it is seen again."""
         self._sharpen.stop()
         for id in self._questions.values():
             self._workspace.client.forget(id)
         self._questions.clear()
+        if not self._file:
+            self._picture_scale = 0.0
         self._loader.wait()
         self.sections.stop()
 
@@ -217,6 +234,17 @@ class Viewer(QWidget):
     def focus_search(self) -> None:
         """Put the cursor where words of the document are looked for."""
         self._bar.words.setFocus()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask again for what was given up while nobody saw it."""
+        super().showEvent(event)
+        if not self._document:
+            return
+        if self._shown == (self._document, self._page):
+            self.sections.show_page(self._document, self._page)
+            self._sharpen.start()
+        else:
+            self._ask_lines()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep a page that fits fitting."""
@@ -258,12 +286,14 @@ class Viewer(QWidget):
 
     def _ask_lines(self) -> None:
         self._file = ""  # the picture of the page before may still be on its way
+        self._shown = ("", 0)
         near: dict[str, Any] = {"near": self._line} if self._line else {}
         self._ask("lines", pages.LINES, self._show_lines, document=self._document, page=self._page, **near)
 
     def _show_lines(self, text: PageText) -> None:
         if (text.document, text.page) != (self._document, self._page):
             return
+        self._shown = (text.document, text.page)
         self._pages = text.pages
         self._title.setText(text.name)
         self._title.setToolTip(plain(text.name))
@@ -383,13 +413,17 @@ class PictureLoader(QObject):
 
     loaded = Signal(str, QImage)
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._threads = QThreadPool(self)  # our own: in that of all, others draw pictures for seconds
+
     def load(self, file: str) -> None:
         """Begin to read a file."""
-        QThreadPool.globalInstance().start(_Load(file, self))
+        self._threads.start(_Load(file, self))
 
     def wait(self) -> None:
         """Wait for what has begun; that takes a fraction of a second."""
-        QThreadPool.globalInstance().waitForDone()
+        self._threads.waitForDone()
 
 
 class _Load(QRunnable):
@@ -435,14 +469,15 @@ class SectionsBox(QWidget):
         self._point()
 
     def stop(self) -> None:
-        """Give up what is on its way; the next page asks again."""
+        """Give up what is on its way; it is asked for again with the next page, or when this one is seen again."""
         if self._question:
             self._workspace.client.forget(self._question)
-        self._question, self._document = "", ""
+            self._question, self._document = "", ""
 
     def clear(self) -> None:
         """Show no sections."""
         self.stop()
+        self._document = ""
         self._take(())
 
     def _take(self, sections: Sequence[Section]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QDeadlineTimer, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QDialog,
     QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QMainWindow,
@@ -45,8 +46,9 @@ from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
+from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of
-from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of
+from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of, when_system_changes
 from desktop.viewer import Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -58,19 +60,11 @@ NETWORK_REFUSED, NETWORK_ALLOWED, NETWORK_UNKNOWN = "No network", "Network allow
 CASE_SUFFIX = ".redwell"
 MODEL_SUFFIX = ".gguf"
 _SIDE_WIDTH = 150
-_GOING = {
-    "ingest": "Documents are being read.",
-    "run": "A question is being answered.",
-    "build": "A question is being improved.",
-    "export": "A file is being written.",
-    "convert": "The case is being encrypted or decrypted.",
-    "try": "A preview is being made.",
-}
-"""What is said of a job when the window is closed."""
-
 _KEEPING_MILLISECONDS = 10_000
 """How long the window waits, when it is closed, until what was typed and judged last is kept; then it asks."""
 _LOOK_MILLISECONDS = 20
+
+Dialog = TypeVar("Dialog", bound=QDialog)
 
 
 class MainWindow(QMainWindow):
@@ -129,6 +123,7 @@ class MainWindow(QMainWindow):
                 place.theme_chosen.connect(self.set_theme)
                 place.letters_chosen.connect(self.set_font_scale)
                 place.test_wanted.connect(self.show_offline)
+        when_system_changes(self._follow_system)
         self._offer_places()
         self.go_to("Start")
 
@@ -149,6 +144,11 @@ class MainWindow(QMainWindow):
         self.workspace.settings.setValue("theme", theme)
         self._redraw()
 
+    def _follow_system(self) -> None:
+        """Take the colours that the system has now, where these are wanted."""
+        if theme_of(self.workspace.settings) == "system":
+            self._redraw()
+
     def scale_font(self, step: int) -> None:
         """Make letters larger or smaller by so many steps; 0 sets them back."""
         now = font_scale_of(self.workspace.settings)
@@ -162,6 +162,8 @@ class MainWindow(QMainWindow):
 
     def show_offline(self) -> OfflinePanel:
         """Open the panel that says what is known of the network, and tries."""
+        if (there := self._in_front(OfflinePanel)) is not None:
+            return there
         panel = OfflinePanel(self.workspace, self)
         panel.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         panel.show()
@@ -170,6 +172,8 @@ class MainWindow(QMainWindow):
 
     def show_help(self) -> HelpDialog:
         """Open the first steps and the keys beside the window."""
+        if (there := self._in_front(HelpDialog)) is not None:
+            return there
         dialog = HelpDialog(self.actions_.all, self)
         self.closing.connect(dialog.close)
         dialog.show()
@@ -216,7 +220,7 @@ class MainWindow(QMainWindow):
         """Open a case that is dropped, take in a model, and read a folder or any other file."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
-        cases = [path for path in paths if path.endswith(CASE_SUFFIX)]
+        cases = [path for path in paths if path.lower().endswith(CASE_SUFFIX)]
         models = [path for path in paths if path.lower().endswith(MODEL_SUFFIX)]
         for path in cases[:1]:
             self.workspace.open_case(path)
@@ -260,12 +264,19 @@ class MainWindow(QMainWindow):
         self.workspace.client.close()
         event.accept()
 
+    def _in_front(self, kind: type[Dialog]) -> Dialog | None:
+        """Bring the dialog of a kind that is open to the front, and return it; None where none is."""
+        dialog = next((each for each in self.findChildren(kind) if each.isVisible()), None)
+        if dialog is not None:
+            dialog.raise_()
+            dialog.activateWindow()
+        return dialog
+
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
-        what = _GOING.get(self.workspace.job.name, "Redwell is still working.")
         asked = YesOrNo(
             "Close Redwell?",
-            f"{what} Close Redwell anyway?",
+            f"{self.workspace.job.told} Close Redwell anyway?",
             "Close",
             "What is finished is kept. It goes on from there when you start it again.",
             no="Go on working",
@@ -343,9 +354,8 @@ class MainWindow(QMainWindow):
         return centre
 
     def _make_status(self) -> None:
-        self._counts = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._counts = SaidLabel("What is in the case")
         self._counts.setIndent(8)
-        self._counts.setAccessibleName("What is in the case")
         offline = tool_button("offline", NETWORK_UNKNOWN, self.show_offline)
         offline.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._offline = offline

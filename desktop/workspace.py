@@ -25,7 +25,7 @@ REFRESH_MILLISECONDS = 500
 """While a job adds to the case, views ask anew at most this often."""
 
 
-_SILENT = (OPEN.name, COMPLETE_FACTS.name, COPY.name)
+_SILENT = (OPEN.name, COMPLETE_FACTS.name, COPY.name, "pipelines.save")
 """Edits that change nothing that is shown."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
+from io import BufferedReader
 from pathlib import Path
 
 from engine.errors import UsageError
@@ -30,7 +32,17 @@ def questions_folder(case: Path) -> Path:
     return case.with_name(f"{case.stem} questions")
 
 
+def open_plain(path: Path) -> BufferedReader:
+    """Open a regular file to read its bytes, without ever waiting for it. Raises OSError, also for a pipe or device."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    file = open(descriptor, "rb")  # noqa: PTH123, SIM115 - a descriptor, which the caller closes
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        file.close()
+        raise OSError(0, "it is no regular file")
+    return file
+
+
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, hexadecimal."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of a file, hexadecimal. Raises OSError, also for what is no regular file."""
+    with open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -175,6 +175,7 @@ def _is_folder(name: str) -> bool:
     from models.cache_place import models_folder  # noqa: PLC0415
     from models.install import FOLDER_PREFIX  # noqa: PLC0415
     from models.model_folder import is_model_folder  # noqa: PLC0415
+    from models.paths import expanded  # noqa: PLC0415
 
     place = name.removeprefix(FOLDER_PREFIX)
-    return bool(place) and any(is_model_folder(path) for path in (Path(place).expanduser(), models_folder() / place))
+    return bool(place) and any(is_model_folder(path) for path in (expanded(place), models_folder() / place))

@@ -20,11 +20,11 @@ from engine.operators.registry import REGISTRY
 from engine.plan.borders import Borders
 from engine.plan.dataset import DOCUMENT_PARSERS, NO_EFFECT_ARGUMENTS, Dataset, Parsing, ParsingTool
 from engine.plan.node import Node
-from engine.plan.paths import expanded
 from engine.plan.plan import Output, Plan, Settings, SystemPrompt
 from engine.plan.retriever import Embedding, Retriever
 from engine.values.declared import read_types
 from engine.values.rates import read_rates
+from models.paths import expanded
 
 _TOP_KEYS = (
     "datasets", "operations", "pipeline", "default_model", "system_prompt", "settings", "retrievers",

@@ -14,7 +14,7 @@ from models.errors import ModelError, ModelMissing
 from models.install import InstalledModel, add
 from models.model_folder import is_model_folder
 from models.own_models import id_of, own_models
-from models.placing import delete, place_copy, require_space, size_of
+from models.placing import delete, place_copy, require_space
 from models.verification import Progress, digest_of, no_progress, sha256_of, verify
 
 
@@ -36,9 +36,11 @@ def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress =
     copies = []
     for id in ids or here:
         source, target = here[id], folder / here[id].name
-        require_space(folder, size_of(source))
-        for file in sorted(path for path in (source.rglob("*") if source.is_dir() else [source]) if path.is_file()):
-            _copy_compared(file, target / file.relative_to(source) if source.is_dir() else target, progress)
+        files = sorted(path for path in (source.rglob("*") if source.is_dir() else [source]) if path.is_file())
+        pairs = [(file, target / file.relative_to(source) if source.is_dir() else target) for file in files]
+        require_space(folder, sum(file.stat().st_size for file, copy in pairs if not copy.exists()))
+        for file, copy in pairs:
+            _copy_compared(file, copy, progress)
         copies.append(target)
     return copies
 

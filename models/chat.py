@@ -31,6 +31,10 @@ TEMPLATE_DAY = date(2025, 1, 1)
 """What a template that must write today's date writes: the true one would change the prompt from day to day."""
 
 
+KEPT_TEXTS = 512
+"""Pieces of prompt text whose tokens a model keeps: documents and instructions come again, mostly soon."""
+
+
 _MARKER_START = "\ue000redwell message "
 
 

@@ -76,6 +76,15 @@ def whole_number(name: str, least: int, most: int) -> int | None:
     raise _wrong(name, text, f"a whole number from {least} to {most}")
 
 
+LEAST_CONTEXT = 512
+"""Smallest context that can be set: below, no prompt of the engine fits."""
+
+
+def context_tokens() -> int | None:
+    """Read REDWELL_CONTEXT_TOKENS; None where it is unset or empty. Raises ModelError as `whole_number`."""
+    return whole_number("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24)
+
+
 def one_of(name: str, choices: Sequence[str]) -> str | None:
     """Read one of some words; None where the variable is unset or empty. Raises ModelError listing the words."""
     text = os.environ.get(name, "").strip()

@@ -15,7 +15,7 @@ from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema
-from models.layouts import DEFAULT_LAYOUT, Layout, layout_named, unwrap
+from models.layouts import DEFAULT_LAYOUT, Layout, LayoutName, layout_named, unwrap
 
 # Which tokens may come next: one bit for each token of the vocabulary.
 
@@ -161,6 +161,21 @@ class GuideCompiler:
         return b"" if token in self._ends else bytes(self._tokenizer.decode_bytes([token]))
 
 
+class Guided:
+    """A model whose replies are laid out by us (models.layouts.LaysOut): what its backends have in common."""
+
+    _guides: GuideCompiler
+
+    @property
+    def layout(self) -> LayoutName:
+        """Return how replies are laid out; it can be changed for those to come."""
+        return self._guides.layout.name
+
+    @layout.setter
+    def layout(self, name: LayoutName) -> None:
+        self._guides.layout = layout_named(name)
+
+
 class TokenGuide:
     """One reply's guide over an LLMatcher."""
 
@@ -240,9 +255,8 @@ def _with_bounds(schema: Any) -> Any:
     for key in ("items", "additionalProperties"):
         if key in schema:
             bounded[key] = _with_bounds(schema[key])
-    for key in ("properties", "$defs"):
-        if isinstance(schema.get(key), dict):
-            bounded[key] = {name: _with_bounds(part) for name, part in schema[key].items()}
+    if isinstance(schema.get("properties"), dict):
+        bounded["properties"] = {name: _with_bounds(part) for name, part in schema["properties"].items()}
     if isinstance(schema.get("anyOf"), list):
         bounded["anyOf"] = [_with_bounds(part) for part in schema["anyOf"]]
     if schema.get("type") in ("number", "integer") and "enum" not in schema and "const" not in schema:

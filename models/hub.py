@@ -6,11 +6,13 @@ its address, commit and hash stay pinned beside it. Nothing is sent but the addr
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import re
 import shutil
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from models.cache_place import make_private_folder, models_folder
 from models.catalog import catalog
@@ -44,6 +46,8 @@ from models.verification import (
 HUB = "https://huggingface.co"
 TIMEOUT_SECONDS = 60.0
 MOST_REDIRECTS = 5
+KEPT_SECONDS = 30 * 24 * 3600.0
+"""A download that was broken off and has not gone on for so long is thrown away."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _ADDRESS = re.compile(r"hf:([\w.-]+)/([\w.-]+)/([\w./-]+\.gguf)(?:@([\w./-]+))?", re.ASCII)
@@ -112,8 +116,9 @@ def hub_address() -> str:
 def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> InstalledModel:
     """Download a model file, check it and take it in; does nothing if it is there and sound.
 
-    An interrupted download goes on where it stopped. Raises ModelError (network, disk, name), ModelMissing (no such
-    file), WeightsCorrupt or BadModelFile; then no part of the file is to be seen among the models.
+    An interrupted download goes on where it stopped; others that did not go on for 30 days are thrown away. Raises
+    ModelError (network, disk, name), ModelMissing (no such file), WeightsCorrupt or BadModelFile; then no part of the
+    file is to be seen among the models.
     """
     wanted = HubFile.parse(address)
     pin = look_up(wanted, tell)
@@ -121,7 +126,8 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
     make_private_folder(root)
     entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == pin.sha256), None)
     target = root / (entry.place if entry else _own_name(wanted.name))
-    with FileLock(root / f".hub-{pin.sha256[:16]}.lock"):
+    _remove_abandoned(root, but=pin.sha256)
+    with _turn(root, pin.sha256):
         if not (target.exists() and verified_hash(target, root, progress=progress) == pin.sha256):
             if target.exists():
                 refuse_taken_name(target)
@@ -137,6 +143,22 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
             pin_path(target).write_text(json.dumps(asdict(pin), indent=1) + "\n", encoding="utf-8")
     title = entry.title if entry else read_header(target).name or target.stem
     return InstalledModel(target, pin.sha256, title, entry)
+
+
+def _turn(root: Path, sha256: str) -> FileLock:
+    """Return the lock of who downloads a file."""
+    return FileLock(root / f".hub-{sha256[:16]}.lock")
+
+
+def _remove_abandoned(root: Path, *, but: str) -> None:
+    """Remove what is left of downloads that nobody went on with, other than that of one file."""
+    for partial in (root / ".partial").glob("hub-*/"):
+        sha256 = partial.name.removeprefix("hub-")
+        with contextlib.suppress(Timeout, OSError):  # who holds its turn goes on with it, or removes it
+            changed = max(path.stat().st_mtime for path in (partial, *partial.iterdir()))
+            if sha256 != but and time.time() - changed > KEPT_SECONDS:
+                with _turn(root, sha256).acquire(timeout=0):
+                    shutil.rmtree(partial)
 
 
 def _own_name(name: str) -> str:

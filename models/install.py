@@ -36,6 +36,7 @@ from models.own_models import (
     source_of,
     write_choice,
 )
+from models.paths import expanded
 from models.placing import delete, place_copy, require_space, size_of, staged
 from models.status import ModelStatus, entry_status, own_status
 from models.verification import (
@@ -122,7 +123,7 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
         if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
             return _installed(root, entry, progress)
     own_path = next((path for path in own_models(root) if name in (path.name, id_of(path))), None)
-    path = own_path or Path(name).expanduser()
+    path = own_path or expanded(name)
     if path.is_dir():
         return _found_folder(path.resolve(), root, progress)
     if path.is_file():
@@ -184,7 +185,7 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
 
 
 def remove(model_id: str) -> int:
-    """Delete a model from the cache and return the bytes freed.
+    """Delete a model from the cache, and what was downloaded of one; return the bytes freed.
 
     Raises ModelMissing when it is not there, ModelError when a package brought it.
     """
@@ -192,20 +193,21 @@ def remove(model_id: str) -> int:
     entry = next((e for e in catalog() if e.id == model_id), None)
     own_paths = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
     target = root / entry.place if entry else own_paths[0] if own_paths else None
-    if target is None or not target.exists():
+    begun = root / ".partial" / entry.id if entry else None
+    present = [path for path in (target, begun) if path is not None and path.exists()]
+    if target is None or not present:
         names = [e.id for e in catalog() if (root / e.place).exists()] + [id_of(path) for path in own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")
-    if is_bundled(target):
+    if target in present and is_bundled(target):
         raise ModelError(
             f"{model_id} came with a package and lies in {bundled_folder()}",
             advice="Remove that package: `sudo apt remove redwell-models`.",
         )
-    freed = size_of(target)
-    delete(target)
+    freed = sum(map(size_of, present))
+    for path in present:
+        delete(path)
     record_path(root, target.name).unlink(missing_ok=True)
     pin_path(target).unlink(missing_ok=True)
-    if entry:
-        shutil.rmtree(root / ".partial" / entry.id, ignore_errors=True)
     return freed
 
 

@@ -17,31 +17,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.chat import render_chat
+from models.chat import KEPT_TEXTS, render_chat
 from models.choices import choice_alternatives, choice_probabilities
-from models.environment import Inbox, whole_number
-from models.errors import ModelCrashed, ModelError, OutOfTokens
-from models.guides import GuideCompiler
+from models.environment import Inbox, context_tokens, whole_number
+from models.errors import ModelCrashed, ModelError
+from models.guides import GuideCompiler, Guided
 from models.hardware import usable_cores
 from models.jobs import Job
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.llama_runtime import CELL_TILE, LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Reply, Request
-from models.replies import explain_end, hand_over, read_value, reply_limit
+from models.replies import count_spent, explain_end, hand_over, read_value, reply_limit
 from models.scheduler import Scheduler
-
-LEAST_CONTEXT = 512
-"""Smallest context that can be set: below, no prompt of the engine fits."""
 
 MOST_SLOTS = 256
 """llama.cpp's limit on the sequences of one context."""
 
 MOST_GPU_LAYERS = 999
 """More than any model has: all of them."""
-
-KEPT_TEXTS = 512
-"""Pieces of prompt text whose tokens are kept: documents and instructions come again, mostly soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ class LlamaSettings:
         """
         settings = cls()
         read = {
-            "context_tokens": whole_number("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+            "context_tokens": context_tokens(),
             "threads": whole_number("REDWELL_THREADS", 1, 512),
             "running": whole_number("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
             "gpu_layers": whole_number("REDWELL_GPU_LAYERS", 0, MOST_GPU_LAYERS),
@@ -91,7 +85,7 @@ class LlamaSettings:
         )
 
 
-class LlamaBackend:
+class LlamaBackend(Guided):
     """A GGUF model run by llama.cpp in this process (models.protocol.ModelBackend)."""
 
     def __init__(self, path: Path, *, digest: str, name: str, settings: LlamaSettings | None = None) -> None:
@@ -135,15 +129,6 @@ class LlamaBackend:
                 f"what was read cannot be kept in {folder}: {error.strerror or error}",
                 advice="Set REDWELL_PREFIX_FOLDER to a folder that you can write to, or unset it.",
             ) from error
-
-    @property
-    def layout(self) -> LayoutName:
-        """Return how replies are laid out; it can be changed for those to come."""
-        return self._guides.layout.name
-
-    @layout.setter
-    def layout(self, name: LayoutName) -> None:
-        self._guides.layout = layout_named(name)
 
     @property
     def in_progress(self) -> tuple[int, int]:
@@ -214,10 +199,14 @@ class LlamaBackend:
     def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
         if error is None:
             return self._reply(job, request)
-        if isinstance(error, OutOfTokens):
-            error.prompt_tokens, error.reused_tokens = int(job.prompt.size), job.reused
-            error.sampled_tokens, error.forced_tokens = job.sampled, job.forced
-            error.seconds = time.perf_counter() - (job.started or job.submitted)
+        count_spent(
+            error,
+            prompt_tokens=int(job.prompt.size),
+            reused_tokens=job.reused,
+            sampled_tokens=job.sampled,
+            forced_tokens=job.forced,
+            seconds=time.perf_counter() - (job.started or job.submitted),
+        )
         explain_end(
             error,
             request,

@@ -253,11 +253,6 @@ class LlamaRuntime:
                 advice="Run the command again: finished replies are kept. If it repeats, use another model.",
             )
 
-    def sequence_length(self, sequence: int) -> int:
-        """Return how many positions a sequence holds."""
-        last: int = lc.llama_memory_seq_pos_max(self._memory, sequence)
-        return last + 1
-
     @property
     def state_format(self) -> str:
         """Name what the states of sequences depend on besides the weights."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from models.fitting import SPARE_BYTES
+from models.hardware import MemoryEstimate
 from models.rates import Rates, remembered_rates
 from models.status import ModelStatus
 
@@ -27,7 +29,7 @@ class Prospect:
     """What to expect of a model. `rates` is None where no model was measured here, or the model writes nothing.
 
     `is_estimated`: worked out from `estimated_from`, a model that was measured, by size. `most_context` is the context
-    that fits into the memory that is free now, where the model's whole one does not.
+    that fits into the memory that can be had now, where the model's whole one does not.
     """
 
     verdict: Verdict
@@ -51,19 +53,19 @@ def prospects(statuses: Sequence[ModelStatus]) -> list[Prospect]:
 def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]]) -> Prospect:
     if status.is_broken:
         return Prospect("cannot be used", status.problem)
-    memory = status.memory
-    fitting = status.context_tokens if memory.fits else _context_that_fits(status)
+    memory = replace(status.memory, available_bytes=max(0, status.memory.available_bytes - SPARE_BYTES))
+    fitting = status.context_tokens if memory.fits else _context_that_fits(memory, status.context_tokens)
     if not memory.fits and fitting < min(LEAST_CONTEXT, status.context_tokens or LEAST_CONTEXT):
         least = memory.weights_bytes + memory.compute_bytes
-        why = f"its weights and work space need {_gb(least)}, and {_gb(memory.available_bytes)} are free"
+        why = f"its weights and work space need {_gb(least)}, and {_gb(memory.available_bytes)} can be had"
         return Prospect("will not fit", why)
     rates, origin = _rates(status, measured)
     prospect = Prospect("fits", "", rates, bool(origin), origin, None if memory.fits else fitting)
-    space = f"needs {_gb(memory.needed_bytes)} of memory, {_gb(memory.available_bytes)} are free"
+    space = f"needs {_gb(memory.needed_bytes)} of memory, {_gb(memory.available_bytes)} can be had"
     if not memory.fits:
         space = (
             f"its whole context of {status.context_tokens:,} tokens needs {_gb(memory.needed_bytes)} of memory, and "
-            f"{_gb(memory.available_bytes)} are free: set the longest text in Settings (REDWELL_CONTEXT_TOKENS) "
+            f"{_gb(memory.available_bytes)} can be had: set the longest text in Settings (REDWELL_CONTEXT_TOKENS) "
             f"to {fitting} or less"
         )
     return replace(prospect, verdict="slow" if rates and is_slow(rates) else "fits", why=space)
@@ -74,14 +76,16 @@ def is_slow(rates: Rates) -> bool:
     return rates.prompt_per_second < SLOW_READING or rates.sampled_per_second < SLOW_WRITING
 
 
-def _context_that_fits(status: ModelStatus) -> int:
-    """Return the tokens of context for which there is memory, 0 where not even the weights fit."""
-    memory = status.memory
+def _context_that_fits(memory: MemoryEstimate, whole: int) -> int:
+    """Return the tokens of context for which there is memory, 0 where not even the weights fit.
+
+    `memory` is that of the model with its `whole` context.
+    """
     room = memory.available_bytes - memory.weights_bytes - memory.compute_bytes
     if room < 0:
         return 0
-    per_token = memory.kv_bytes / max(1, status.context_tokens)
-    return min(status.context_tokens, int(room / per_token)) // 256 * 256 if per_token else status.context_tokens
+    per_token = memory.kv_bytes / max(1, whole)
+    return min(whole, int(room / per_token)) // 256 * 256 if per_token else whole
 
 
 def _rates(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]]) -> tuple[Rates | None, str]:

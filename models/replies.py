@@ -55,6 +55,22 @@ def explain_end(  # noqa: PLR0913 - what is known of a reply that ended early
         )
 
 
+def count_spent(  # noqa: PLR0913 - fields of a reply
+    error: ModelError,
+    *,
+    prompt_tokens: int,
+    reused_tokens: int,
+    sampled_tokens: int,
+    forced_tokens: int = 0,
+    seconds: float = 0.0,
+) -> None:
+    """Put into the error of a reply that its limit cut what it took, in the fields of models.protocol.Reply."""
+    if isinstance(error, OutOfTokens):
+        error.prompt_tokens, error.reused_tokens = prompt_tokens, reused_tokens
+        error.sampled_tokens, error.forced_tokens = sampled_tokens, forced_tokens
+        error.seconds = seconds
+
+
 def hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
     """Give an outcome, from any thread, to who waits for it in the loop, if anybody still does."""
     # A closed loop has nobody waiting, and the thread serves other loops' requests.

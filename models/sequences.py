@@ -64,11 +64,6 @@ class SlotTable:
         self._clock = 0
 
     @property
-    def used_cells(self) -> int:
-        """Return how many cells hold a token of at least one slot."""
-        return len(self._holders)
-
-    @property
     def free_tiles(self) -> int:
         """Return how many tiles are empty."""
         return self.tiles(self.capacity) - len(self._in_tile)

@@ -16,25 +16,20 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.chat import render_chat
+from models.chat import KEPT_TEXTS, render_chat
 from models.choices import choice_alternatives, choice_probabilities
 from models.engine_queue import EngineQueue, Task
-from models.environment import Inbox, one_of, whole_number
+from models.environment import LEAST_CONTEXT, Inbox, context_tokens, one_of, whole_number
 from models.errors import ModelCrashed, ModelError
-from models.guides import GuideCompiler
+from models.guides import GuideCompiler, Guided
 from models.hardware import Gpu, find_gpus
-from models.layouts import DEFAULT_LAYOUT, Layout, LayoutName, layout_named
+from models.layouts import DEFAULT_LAYOUT, Layout, layout_named
 from models.model_folder import BadModelFolder, FolderHeader, FolderTexts, read_folder, read_texts
 from models.protocol import Reply, Request
-from models.replies import explain_end, hand_over, read_value, reply_limit
+from models.replies import count_spent, explain_end, hand_over, read_value, reply_limit
 from models.vllm_runtime import Engine, EngineSettings, VllmEngine
 
-LEAST_CONTEXT = 512
-"""Smallest context that can be set: below, no prompt of the engine fits."""
-
 MOST_RUNNING = 1024
-KEPT_TEXTS = 512
-"""Pieces of prompt text whose tokens are kept: documents and instructions come again, mostly soon."""
 
 DTYPES = ("auto", "half", "bfloat16", "float")
 
@@ -49,7 +44,7 @@ def settings_from_environment(**given: Any) -> EngineSettings:
     settings = EngineSettings()
     percent = whole_number("REDWELL_VLLM_MEMORY", 1, 99)
     read = {
-        "context_tokens": whole_number("REDWELL_CONTEXT_TOKENS", LEAST_CONTEXT, 2**24),
+        "context_tokens": context_tokens(),
         "running": whole_number("REDWELL_SEQUENCES", 1, MOST_RUNNING) or settings.running,
         "memory_share": percent / 100 if percent else settings.memory_share,
         "cards": whole_number("REDWELL_VLLM_CARDS", 1, 64) or settings.cards,
@@ -85,7 +80,7 @@ def check_memory(header: FolderHeader, settings: EngineSettings, cards: tuple[Gp
         )
 
 
-class VllmBackend:
+class VllmBackend(Guided):
     """A model folder run by vLLM in this process (models.protocol.ModelBackend)."""
 
     def __init__(
@@ -116,15 +111,6 @@ class VllmBackend:
         self._thread.start()
         # One token less: the one that ends a reply has a place of its own.
         self.context_tokens = opened.result() - 1
-
-    @property
-    def layout(self) -> LayoutName:
-        """Return how replies are laid out; it can be changed for those to come."""
-        return self._guides.layout.name
-
-    @layout.setter
-    def layout(self, name: LayoutName) -> None:
-        self._guides.layout = layout_named(name)
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text."""
@@ -176,6 +162,13 @@ class VllmBackend:
     def _outcome(self, task: Task, request: Request, error: ModelError | None) -> Reply | ModelError:
         if error is None:
             return self._reply(task, request)
+        count_spent(
+            error,
+            prompt_tokens=len(task.prompt),
+            reused_tokens=task.reused,
+            sampled_tokens=len(task.reply),
+            seconds=time.perf_counter() - (task.started or task.submitted),
+        )
         explain_end(
             error,
             request,

@@ -17,9 +17,9 @@ from storage.evidence import Evidence
 from storage.files import remove_leftovers
 from storage.indexes import TextIndexes
 from storage.labels import Labels
-from storage.ledger import Events, LedgerBook
+from storage.ledger import LedgerBook
 from storage.listing import Listing
-from storage.lock import WriterLock, writer_of
+from storage.lock import WriterLock
 from storage.replies import Replies
 from storage.result_rows import ResultRows
 from storage.reviews import Reviews
@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from storage.connection import Connection
     from storage.copying import Tell
 
+BESIDE_MILLISECONDS = 60_000
+"""How long an edit waits for what a job of this process is saving: a document of thousands of pages takes a while."""
+
 
 class Case:
     """An open case file, composed of parts: each holds the methods of one topic, on the connection of the case.
 
     One case has at most one writer at a time, over all processes; readers are free. Use a Case only in the
-    thread and process that opened it (WrongThread otherwise). Every save is a transaction and, but for
-    `events.append`, may be repeated without harm, so a resumed run can simply save again.
+    thread and process that opened it (WrongThread otherwise). Every save is a transaction and may be repeated without
+    harm, so a resumed run can simply save again.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class Case:
             if self._lock is not None and self._lock.was_free:
                 remove_leftovers(self._path)
             self._connection = self._connect(Connection)
+            if beside:
+                self._connection.execute(f"PRAGMA busy_timeout = {BESIDE_MILLISECONDS}")
             self._compose(self._connection)
             if not read_only and not beside:
                 self.runs.mark_interrupted()
@@ -88,7 +93,6 @@ class Case:
         self.seals = Seals(connection, self.custody, self.result_rows, self.reviews)
         self.ledger = LedgerBook(connection)
         self.evidence = Evidence(connection)
-        self.events = Events(connection)
         self.contents = Contents(connection)
 
     @property
@@ -105,11 +109,6 @@ class Case:
     def is_encrypted(self) -> bool:
         """Say whether the file needs a passphrase."""
         return self._connection.is_encrypted
-
-    @property
-    def writer_pid(self) -> int | None:
-        """Return the process that writes to the case now, this one included; None when nobody does."""
-        return writer_of(self._path)
 
     def transaction(self, *, relaxed: bool = False) -> AbstractContextManager[None]:
         """Make several saves one: all or none. Never await inside; what awaits may write in between.

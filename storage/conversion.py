@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from storage import passphrases
-from storage.encryption import Key, connect_encrypted, database_errors, key_of, new_key
+from storage.encryption import Key, address_of, connect_encrypted, database_errors, key_of, new_key
 from storage.errors import (
     BadPassphrase,
     CaseBusy,
@@ -216,7 +216,7 @@ def _replace(path: Path, key: Key | None, new: str | None, tell: Tell) -> Conver
 @contextlib.contextmanager
 def _alone(path: Path, key: Key | None) -> Iterator[Any]:
     """Open a case such that no other connection can, with nothing left in a -wal file."""
-    case = connect_encrypted(path.as_uri() + "?mode=rw", key, timeout_seconds=_WAIT_SECONDS)
+    case = connect_encrypted(address_of(path) + "?mode=rw", key, timeout_seconds=_WAIT_SECONDS)
     try:
         _check_is_case(case, path, key)
         case.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -243,13 +243,14 @@ def _check_is_case(case: Any, path: Path, key: Key | None) -> None:
 
 
 def _create_like(part: Path, path: Path) -> None:
-    """Make the empty copy with the rights of the case, before anything is in it."""
+    """Make the empty copy with the rights of the case, before anything is in it; private where a share takes none."""
     make_private(part)
-    shutil.copymode(path, part)
+    with contextlib.suppress(OSError):
+        shutil.copymode(path, part)
 
 
 def _copy(case: Any, part: Path, key: Key | None) -> None:
-    case.execute("ATTACH DATABASE ? AS part KEY ?", (part.as_uri(), key.text() if key is not None else ""))
+    case.execute("ATTACH DATABASE ? AS part KEY ?", (address_of(part), key.text() if key is not None else ""))
     case.execute("PRAGMA part.journal_mode = OFF")  # a copy that fails is thrown away
     try:
         case.execute("SELECT sqlcipher_export('part')").fetchone()
@@ -265,7 +266,7 @@ def _copy(case: Any, part: Path, key: Key | None) -> None:
 
 def _compare(case: Any, path: Path, part: Path, key: Key | None, watch: Watch) -> Converted:
     """Open the copy as anybody would, and check that it is sound and holds what the case holds."""
-    copy = connect_encrypted(part.as_uri() + "?mode=ro", key, timeout_seconds=_WAIT_SECONDS)
+    copy = connect_encrypted(address_of(part) + "?mode=ro", key, timeout_seconds=_WAIT_SECONDS)
     try:
         with watch.over(copy):
             verdict = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -296,11 +297,12 @@ def _flush(part: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have the renaming on the disk, where the system can say so of a folder."""
+    """Have the renaming on the disk, where the system can say so of a folder: not on Windows, nor on some shares."""
     if sys.platform == "win32":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(OSError):  # it is renamed by now
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from storage.encryption import Key, connect_encrypted
+from storage.encryption import Key, address_of, connect_encrypted
 from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
 from storage.files import make_private
 from storage.sqlite_library import translated
@@ -60,7 +60,7 @@ def _opened(connection: Any, key: Key | None, part: Path) -> Any:
     if key is None:
         copy = sqlite3.connect(part, isolation_level=None)
     else:
-        copy = connect_encrypted(part.as_uri(), key, timeout_seconds=1)
+        copy = connect_encrypted(address_of(part), key, timeout_seconds=1)
     try:
         yield copy
     finally:

@@ -16,11 +16,14 @@ import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from storage.codec import is_utf8, text_of
 from storage.errors import BadRecord, CustodyBroken
 from storage.topic import Topic, now
+
+if TYPE_CHECKING:
+    from storage.connection import Connection
 
 BEGIN: Final = "begin"
 """The event of every first entry: how much was in the case before, of which the log can say nothing."""
@@ -48,6 +51,12 @@ class CustodyEntry:
 
 class Custody(Topic):
     """The part of a case that holds the custody log. Entries are added, never changed."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._bodies: set[bytes] = set()
+        """Digests of the bodies of all entries up to `_last`, given by its number and digest."""
+        self._last = (0, BEFORE_ALL)
 
     def record(self, event: str, facts: Mapping[str, Any], *, committed: Any = None) -> CustodyEntry:
         """Add an entry, in the transaction that is open if any, so that it is kept exactly if what it tells of is.
@@ -92,12 +101,17 @@ class Custody(Topic):
         return self._connection.first("SELECT 1 FROM custody LIMIT 1") is not None
 
     def has_entry(self, event: str, facts: Mapping[str, Any]) -> bool:
-        """Say whether something was recorded before with exactly these facts."""
-        body = canonical({"event": event, **facts})
-        where = "instr(entry, ?) = 1"  # an entry begins with its body
-        return (
-            self._connection.first(f"SELECT 1 FROM custody WHERE {where}", [f'{{"body":{body},"number":']) is not None
-        )
+        """Say whether something was recorded before with exactly these facts; each entry is read once."""
+        last = "SELECT 1 FROM custody WHERE number = ? AND digest = ?"
+        if self._bodies and self._connection.first(last, self._last) is None:  # it was rolled back
+            self._bodies, self._last = set(), (0, BEFORE_ALL)
+        for number, digest, line in self._connection.query(
+            "SELECT number, digest, entry FROM custody WHERE number > ? ORDER BY number", [self._last[0]]
+        ):
+            body, _, _ = text_of(line).removeprefix('{"body":').rpartition(',"number":')
+            self._bodies.add(_key_of(body))
+            self._last = (number, digest)
+        return _key_of(canonical({"event": event, **facts})) in self._bodies
 
     def entries(self) -> list[CustodyEntry]:
         """Return the whole log, every link checked; empty while there is none. Raises CustodyBroken."""
@@ -157,6 +171,10 @@ def canonical(value: Any) -> str:
 def digest_of(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _key_of(body: str) -> bytes:
+    return hashlib.sha256(body.encode()).digest()
 
 
 def commitment(secret: bytes, value: Any) -> str:

@@ -183,6 +183,20 @@ class Documents(Topic):
         lines = self._whole(f"lines of document {document_id}", rows)
         return [LineRecord(line_id - start, page, text_of(text), hidden) for line_id, page, text, hidden in lines]
 
+    def text_lengths(self, *, hidden: bool = False) -> dict[str, int]:
+        """Count the characters of each document's text, lines joined by line breaks, in the order of reading.
+
+        Hidden lines count as empty unless they are asked for. Whether lines are as they were written is not checked.
+        """
+        length = "length(CAST(l.text AS TEXT))"
+        counted = length if hidden else f"CASE WHEN l.hidden IS NULL THEN {length} ELSE 0 END"
+        rows = self._connection.query(
+            f"SELECT d.id, coalesce(sum({counted} + 1) - 1, 0) FROM documents d"
+            " LEFT JOIN lines l ON l.id BETWEEN d.key * ? AND d.key * ? + ? GROUP BY d.key ORDER BY d.key",
+            [LINES_PER_DOCUMENT, LINES_PER_DOCUMENT, LINES_PER_DOCUMENT - 1],
+        )
+        return {document: int(characters) for document, characters in rows}
+
     def warnings(self) -> list[DocumentWarning]:
         """List what of each document was not read or is doubtful, in the order of reading."""
         rows = self._connection.query(

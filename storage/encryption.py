@@ -15,7 +15,7 @@ import sqlite3
 import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
 from storage.errors import EncryptionMissing
@@ -108,6 +108,12 @@ def forget_keys() -> None:
 
 
 atexit.register(forget_keys)
+
+
+def address_of(path: PurePath) -> str:
+    """Return the URI under which SQLite opens a file. It takes no host, so that of a share (Windows) is in the path."""
+    address = path.as_uri()
+    return address if address.startswith("file:///") else address.replace("file:", "file://", 1)
 
 
 def connect_encrypted(address: str, key: Key | None, *, timeout_seconds: float) -> Any:

@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from storage.checksums import is_whole
-from storage.codec import optional_text, pack, text_of, unpack
+from storage.codec import optional_text, text_of
 from storage.errors import BadRecord
 from storage.topic import Topic
-
-# The events of a run, one JSON object each, in the order they were emitted.
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """One event; `number` counts from 1 within its run."""
-
-    number: int
-    event: dict[str, Any]
-
-
-class Events(Topic):
-    """The part of a case that holds events."""
-
-    def append(self, run_id: str, event: Mapping[str, Any]) -> int:
-        """Add an event to the run's end; return its number. This is the one write that is not idempotent."""
-        with self._connection.transaction(relaxed=True):
-            last = self._connection.count("SELECT max(number) FROM events WHERE run = ?", [run_id])
-            if not last:
-                self._need_run(run_id)
-            self._connection.execute(
-                "INSERT INTO events (run, number, body) VALUES (?, ?, ?)", [run_id, last + 1, pack(dict(event))]
-            )
-            return last + 1
-
-    def of_run(self, run_id: str, after: int = 0) -> list[StoredEvent]:
-        """Return the run's events with numbers greater than `after`, in order."""
-        self._need_run(run_id)
-        rows = self._connection.query(
-            "SELECT number, body FROM events WHERE run = ? AND number > ? ORDER BY number", [run_id, after]
-        )
-        return [StoredEvent(number, unpack(body)) for number, body in rows]
-
 
 Fate = Literal["output", "rejected", "failed"]
 DocumentFate = Literal["parsed", "duplicate", "failed"]
@@ -278,9 +244,6 @@ class LedgerBook(Topic):
         return DocumentSums(paths + failed, parsed, paths - parsed, failed)
 
     def _document_sums(self, run_id: str) -> DocumentSums:
-        """Sum the run's own files; a run that recorded none is taken to have read the whole case."""
-        if self._connection.first("SELECT 1 FROM run_documents WHERE run = ?", [run_id]) is None:
-            return self.case_document_sums()
         counts = dict(
             self._connection.query("SELECT fate, count(*) FROM run_documents WHERE run = ? GROUP BY fate", [run_id])
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from storage.codec import text_of
 from storage.documents import LINES_PER_DOCUMENT
@@ -14,7 +14,6 @@ from storage.search_words import cuts_of, ending, lone_phrase, match_expression
 from storage.topic import Topic
 
 SortColumn = Literal["name", "type", "pages", "text", "language", "size", "hash", "copies", "tags", "star", "year"]
-SORT_COLUMNS: tuple[str, ...] = get_args(SortColumn)
 
 _COPIES = "(SELECT count(*) FROM paths p WHERE p.document = d.key)"
 _TAGS = (

@@ -48,6 +48,9 @@ Held while a lock file is looked at, too: whoever closes a file gives up all loc
 _LOCKED_BYTE: Final = 1 << 30
 """Windows locks are mandatory, so a byte far behind the pid is locked and the pid stays readable."""
 
+_HELD: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EDEADLK})
+"""What the system says of a lock that another process has; anything else says that there are no locks."""
+
 
 if sys.platform == "win32":
     import msvcrt
@@ -67,7 +70,8 @@ class WriterLock:
 
     Within one process a lock taken `beside` another shares it, for short edits while a job writes; SQLite puts their
     transactions in order. One taken `alone` shares it with none, for it replaces the file. Raises CaseLocked when
-    another process holds it, or this one and both are main ones; CaseReadOnly when the lock file cannot be made.
+    another process holds it, or this one and both are main ones; CaseReadOnly when the lock file cannot be made or
+    locked.
     """
 
     def __init__(self, case: Path, *, beside: bool = False, alone: bool = False) -> None:
@@ -103,12 +107,18 @@ class WriterLock:
             time.sleep(0.02)
 
     def _try(self) -> int | None:
-        descriptor = _open_lock_file(self._file, mode_beside(Path(self._case)))
+        descriptor, is_new = _open_lock_file(self._file, mode_beside(Path(self._case)))
         try:
             _lock(descriptor, shared=False)
-        except OSError:
+        except OSError as error:
             os.close(descriptor)
-            return None
+            if error.errno in _HELD:
+                return None
+            if is_new:
+                self._remove_file()
+            raise CaseReadOnly(
+                f"{self._case} cannot be locked: {error.strerror}", advice="Copy the case to a disk of this computer."
+            ) from error
         if _is_still_there(descriptor, self._file):
             return descriptor
         os.close(descriptor)
@@ -129,11 +139,15 @@ class WriterLock:
     def _give_back(self, descriptor: int) -> None:
         if sys.platform == "win32":
             os.close(descriptor)
-            self._file.unlink(missing_ok=True)
+            self._remove_file()
         else:
             # Unlinked before it is unlocked: whoever opened it meanwhile sees that it is gone and starts over.
-            self._file.unlink(missing_ok=True)
+            self._remove_file()
             os.close(descriptor)
+
+    def _remove_file(self) -> None:
+        with contextlib.suppress(OSError):  # one that stays is locked by nobody, and locks nobody out
+            self._file.unlink()
 
 
 def _mine(case: str) -> _Holding | None:
@@ -158,23 +172,33 @@ def writer_of(case: Path) -> int | None:
             return None
         try:
             _lock(descriptor, shared=True)
-        except OSError:
-            return _read_pid(path) or -1
+        except OSError as error:
+            return (_read_pid(path) or -1) if error.errno in _HELD else None
         else:
             return None
         finally:
             os.close(descriptor)
 
 
-def _open_lock_file(path: Path, mode: int) -> int:
+def is_shared_here(case: Path) -> bool:
+    """Say whether several parts of this process may write to a case now."""
+    with _guard:
+        holding = _mine(str(case))
+        return holding is not None and holding.holders > 1
+
+
+def _open_lock_file(path: Path, mode: int) -> tuple[int, bool]:
+    """Open a lock file; say too whether it is a new one. Raises CaseReadOnly or DiskFull."""
     try:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError:
-            return os.open(path, os.O_RDWR | os.O_CREAT, mode)
+            return os.open(path, os.O_RDWR | os.O_CREAT, mode), False
         if sys.platform != "win32":
-            os.fchmod(descriptor, mode)  # whoever may write to the case may lock it, whatever the umask takes away
-        return descriptor
+            # Whoever may write to the case may lock it, whatever the umask takes away. Some shares refuse to say so.
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, mode)
+        return descriptor, True
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(f"no space is left to make {path}") from error

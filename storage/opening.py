@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from storage import checksums, errors, passphrases
 from storage.copying import copy_case
-from storage.encryption import Header, Key, connect_encrypted, database_errors, key_of, new_key
+from storage.encryption import Header, Key, address_of, connect_encrypted, database_errors, key_of, new_key
 from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
@@ -83,7 +83,7 @@ class _File:
 
     def connect(self, parameters: str = "") -> Any:
         """Open it; `parameters` are those of the URI."""
-        address, seconds = self.path.as_uri() + parameters, BUSY_TIMEOUT_MILLISECONDS / 1000
+        address, seconds = address_of(self.path) + parameters, BUSY_TIMEOUT_MILLISECONDS / 1000
         if self.key is not None:
             return connect_encrypted(address, self.key, timeout_seconds=seconds)
         return sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None)

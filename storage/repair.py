@@ -112,8 +112,7 @@ class _Repair:
             self._drop_without_values()
             self._drop_orphans()
             self._mark_lines()
-            for table, number in (("results", "position"), ("events", "number")):
-                self._number_anew(table, number)
+            self._number_results_anew()
             self._new.execute("INSERT INTO lines_search (lines_search) VALUES ('rebuild')")
             if any(part in _OF_RUNS for part, _ in self.done.lost):
                 self._new.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'finished'")
@@ -333,15 +332,14 @@ class _Repair:
                         [*values, checksum(*values)],
                     )
 
-    def _number_anew(self, table: str, column: str) -> None:
-        """Close the gaps that lost rows left: positions count from 0, events from 1."""
-        first = 0 if table == "results" else 1
-        for (run,) in self._new.query(f"SELECT DISTINCT run FROM {table}"):
-            numbers = self._new.query(f"SELECT {column} FROM {table} WHERE run = ? ORDER BY {column}", [run])
-            for expected, (number,) in enumerate(numbers, first):
+    def _number_results_anew(self) -> None:
+        """Close the gaps that lost rows left: positions count from 0."""
+        for (run,) in self._new.query("SELECT DISTINCT run FROM results"):
+            numbers = self._new.query("SELECT position FROM results WHERE run = ? ORDER BY position", [run])
+            for expected, (number,) in enumerate(numbers):
                 if number != expected:
                     self._new.execute(
-                        f"UPDATE {table} SET {column} = ? WHERE run = ? AND {column} = ?", [expected, run, number]
+                        "UPDATE results SET position = ? WHERE run = ? AND position = ?", [expected, run, number]
                     )
 
 

@@ -53,10 +53,6 @@ class Replies(Topic):
         with self._connection.transaction(relaxed=True):
             self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
 
-    def count(self) -> int:
-        """Count the replies of all runs."""
-        return self._connection.count("SELECT count(*) FROM replies")
-
     def calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
         rows = self._connection.query(

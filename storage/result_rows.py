@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import is_whole
-from storage.codec import text_of, unpack, unpack_keys, unpack_object
+from storage.codec import text_of
 from storage.errors import ExportError, NotInCase
 from storage.reviews import RowIdentity
 from storage.topic import Topic
@@ -58,18 +58,32 @@ class ResultRows(Topic):
 
     def numbers(self, run_id: str, row_ids: Sequence[str]) -> list[int]:
         """Return the places of rows in the results, from 0; raises NotInCase for one that is no result."""
+        places = self._places(run_id) if len(row_ids) > _FEW else None
         numbers = []
         for row_id in row_ids:
-            row = self._connection.first(
-                "SELECT x.position FROM row_ids i JOIN results x ON x.run = i.run AND x.row = i.key"
-                " WHERE i.run = ? AND i.id = ?",
-                [run_id, row_id],
-            )
-            if row is None:
+            number = self._place(run_id, row_id) if places is None else places.get(row_id)
+            if number is None:
                 self._need_run(run_id)
                 raise NotInCase(f"row {row_id} is no result of run {run_id} of the case {self._path}")
-            numbers.append(int(row[0]))
+            numbers.append(number)
         return numbers
+
+    def _place(self, run_id: str, row_id: str) -> int | None:
+        row = self._connection.first(
+            "SELECT x.position FROM row_ids i JOIN results x ON x.run = i.run AND x.row = i.key"
+            " WHERE i.run = ? AND i.id = ?",
+            [run_id, row_id],
+        )
+        return None if row is None else int(row[0])
+
+    def _places(self, run_id: str) -> dict[str, int]:
+        """Return the place of each row of the results, the first of one that is in them twice."""
+        rows = self._connection.query(
+            "SELECT i.id, x.position FROM results x JOIN row_ids i ON i.key = x.row WHERE x.run = ?"
+            " ORDER BY x.position DESC",
+            [run_id],
+        )
+        return {text_of(row_id): int(position) for row_id, position in rows}
 
     def numbers_among(self, run_id: str, row_ids: Collection[str]) -> list[int]:
         """Return the places of those rows that are in the results, from 0; others are passed over."""
@@ -124,13 +138,9 @@ class ResultRows(Topic):
         )
         shelf: dict[int, Any] = {}
         for position, key, row_id, body, large, document in self._whole(_A_ROW, rows):
-            values = unpack_object(body)
-            for name, field in unpack_keys(large).items():
-                if field not in shelf:
-                    shelf[field] = unpack(self._field(field))
-                values[name] = shelf[field]
             sources = (document,) if document is not None else tuple(documents.get(key, ()))
-            yield DeliveredRow(position, text_of(row_id), values, sources, frozenset(missing.get(key, ())))
+            values, not_located = self._unshelve(body, large, shelf), frozenset(missing.get(key, ()))
+            yield DeliveredRow(position, text_of(row_id), values, sources, not_located)
 
     def _found_in(self, where: str, parameters: Sequence[Any]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
         """Return by row: the documents of its evidence, in order, and its columns with a value that was not located."""
@@ -150,4 +160,6 @@ class ResultRows(Topic):
 
 
 _AT_ONCE = 500
+_FEW = 20
+"""So many rows are looked for one by one, each by going through the results; for more, the results are read once."""
 _A_ROW = "a row of the results"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from storage.checksums import is_whole
-from storage.codec import dump_json, pack, text_of, unpack, unpack_keys, unpack_object
+from storage.codec import dump_json, pack, text_of
 from storage.errors import BadRecord, NotInCase
 from storage.topic import Topic
 
@@ -90,12 +90,6 @@ class Rows(Topic):
             return int(row[0])
         return self._connection.insert("INSERT INTO fields (digest, body) VALUES (?, ?)", [digest, pack(value)])
 
-    def _unshelve(self, body: bytes, large: bytes | None) -> dict[str, Any]:
-        values = unpack_object(body)
-        for name, key in unpack_keys(large).items():
-            values[name] = unpack(self._field(key))
-        return values
-
     def _save_lineage(self, records: Sequence[RowRecord], row_keys: Mapping[str, int]) -> None:
         self._connection.execute_many("DELETE FROM lineage WHERE child = ?", ((row_keys[r.id],) for r in records))
         self._connection.execute_many(
@@ -108,20 +102,26 @@ class Rows(Topic):
         )
 
     def of_operator(self, run_id: str, operator: str) -> list[RowRecord]:
-        """Return what an operator put out, in order; empty when it put out nothing or never ran."""
+        """Return what an operator put out, in order; empty when it put out nothing or never ran.
+
+        Rows that carry the same large field share it, so change none of the values.
+        """
         return self._read_rows("o.run = ? AND o.name = ? ORDER BY r.position", [run_id, operator])
 
-    def get(self, run_id: str, row_id: str) -> RowRecord:
-        """Return a row as the last operator that put it out left it; raises NotInCase."""
+    def get(self, run_id: str, row_id: str, *, only: Collection[str] | None = None) -> RowRecord:
+        """Return a row as the last operator that put it out left it; raises NotInCase.
+
+        `only`: the fields to read, all if None.
+        """
         # By its key: sorted by operator, SQLite would else read all rows of the last one to find it.
         where = "r.row = (SELECT key FROM row_ids WHERE run = ? AND id = ?)"
-        rows = self._read_rows(f"{where} ORDER BY o.key DESC LIMIT 1", [run_id, row_id])
+        rows = self._read_rows(f"{where} ORDER BY o.key DESC LIMIT 1", [run_id, row_id], only)
         if not rows:
             self._need_run(run_id)
             raise NotInCase(f"run {run_id} of the case {self._path} has no row {row_id}")
         return rows[0]
 
-    def _read_rows(self, where: str, parameters: Sequence[Any]) -> list[RowRecord]:
+    def _read_rows(self, where: str, parameters: Sequence[Any], only: Collection[str] | None = None) -> list[RowRecord]:
         rows = self._connection.query(
             f"SELECT i.key, i.id, r.body, r.large, d.id, r.first_line, r.last_line, {is_whole(r='rows', i='row_ids')}"
             " FROM rows r"
@@ -129,8 +129,11 @@ class Rows(Topic):
             f" LEFT JOIN documents d ON d.key = r.document WHERE {where}",
             parameters,
         )
+        shelf: dict[int, Any] = {}
         return [
-            RowRecord(text_of(row_id), self._unshelve(body, large), self._parents(key), document, first, last)
+            RowRecord(
+                text_of(row_id), self._unshelve(body, large, shelf, only), self._parents(key), document, first, last
+            )
             for key, row_id, body, large, document, first, last in self._whole("a row of a run", rows)
         ]
 

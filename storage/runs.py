@@ -23,7 +23,6 @@ class StoredRun:
     pipeline_yaml: str
     pipeline_digest: str
     model_name: str
-    model_digest: str
     settings: dict[str, Any]
     status: RunStatus
     started_at: str
@@ -47,15 +46,14 @@ class Runs(Topic):
         pipeline_yaml: str,
         pipeline_digest: str,
         model_name: str,
-        model_digest: str,
         settings: Mapping[str, Any] | None = None,
     ) -> str:
         """Begin a run with status `running`; return its id, a number written as text."""
         with self._connection.transaction():
             key = self._connection.insert(
                 "INSERT INTO runs (pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status,"
-                " started_at) VALUES (?, ?, ?, ?, ?, 'running', ?)",
-                [pipeline_yaml, pipeline_digest, model_name, model_digest, pack(dict(settings or {})), now()],
+                " started_at) VALUES (?, ?, ?, '', ?, 'running', ?)",
+                [pipeline_yaml, pipeline_digest, model_name, pack(dict(settings or {})), now()],
             )
         return str(key)
 
@@ -94,8 +92,8 @@ class Runs(Topic):
 
     def _runs(self, tail: str, parameters: list[Any]) -> list[StoredRun]:
         rows = self._connection.query(
-            "SELECT id, pipeline_yaml, pipeline_digest, model_name, model_digest, settings, status, started_at,"
-            f" finished_at, {is_whole(r='runs')} FROM runs r {tail}",
+            "SELECT id, pipeline_yaml, pipeline_digest, model_name, settings, status, started_at, finished_at,"
+            f" {is_whole(r='runs')} FROM runs r {tail}",
             parameters,
         )
         # Only the living writer can be running; it marks leftovers when it opens the case, a reader sees through them.
@@ -149,7 +147,7 @@ class Runs(Topic):
 
 
 def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
-    run_id, yaml, digest, model_name, model_digest, settings, status, started_at, finished_at = row
+    run_id, yaml, digest, model_name, settings, status, started_at, finished_at = row
     if status == "running" and not alive:
         status = "interrupted"
     return StoredRun(
@@ -157,7 +155,6 @@ def _stored_run(row: tuple[Any, ...], *, alive: bool) -> StoredRun:
         pipeline_yaml=text_of(yaml),
         pipeline_digest=text_of(digest),
         model_name=text_of(model_name),
-        model_digest=text_of(model_digest),
         settings=unpack_object(settings),
         status=status,
         started_at=started_at,

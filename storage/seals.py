@@ -123,7 +123,8 @@ class Seals(Topic):
             gone = [] if before else [f"the custody log has no entry for the results of run {run_id}"]
             return (*gone, *said)
         changed, documents = self._changed_rows(run_id, sealed, only)
-        lines = [change for id in documents for change in self._changed_lines(id, entries, sealed)]
+        readings = _readings(entries)
+        lines = [change for id in documents for change in self._changed_lines(id, readings.get(id, ()), sealed)]
         return (*changed, *lines, *said)
 
     def _changed_rows(
@@ -152,9 +153,8 @@ class Seals(Topic):
         changed += [f"row {number + 1} (id {by_position[number][0]}), which is gone" for number in gone]
         return changed, list(documents)
 
-    def _changed_lines(self, document_id: str, entries: Sequence[CustodyEntry], sealed: CustodyEntry) -> list[str]:
+    def _changed_lines(self, document_id: str, readings: Sequence[CustodyEntry], sealed: CustodyEntry) -> list[str]:
         """Name the first line of a document that differs from what the run read; nothing for one the log has not."""
-        readings = [e for e in entries if e.body.get("sha256") == document_id and "text_sha256" in e.body]
         if not readings:
             return []
         # What the run saw: the last reading before its results, or, of a document older than the log, the first.
@@ -216,6 +216,15 @@ class Seals(Topic):
                 changed.append(f"step {step} of the reviews, by {made[0].who}")
         gone = sorted(holding.keys() - edits.keys())
         return changed + [f"step {step} of the reviews, which is gone" for step in gone]
+
+
+def _readings(entries: Sequence[CustodyEntry]) -> dict[str, list[CustodyEntry]]:
+    """Return the entries that tell what each document was read as, in order, by its id."""
+    readings: dict[str, list[CustodyEntry]] = {}
+    for entry in entries:
+        if "text_sha256" in entry.body:
+            readings.setdefault(str(entry.body.get("sha256")), []).append(entry)
+    return readings
 
 
 def _root(columns: Sequence[str], leaves: Sequence[bytes]) -> str:

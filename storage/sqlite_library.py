@@ -11,6 +11,7 @@ from typing import Final
 
 from storage import errors
 from storage.encryption import database_errors
+from storage.lock import is_shared_here
 
 # Errors of SQLite as those of storage.errors.
 
@@ -52,6 +53,9 @@ def translated(path: Path) -> Iterator[None]:
             raise errors.CaseDamaged(f"the case {path} is damaged: {error}") from error
         if code is None:
             raise  # the sqlite3 module was called wrongly: our bug, not the user's environment
+        if code == sqlite3.SQLITE_BUSY and is_shared_here(path):
+            advice = "Redwell is saving a long document: wait until it has finished, then repeat this."
+            raise errors.CaseBusy(f"the case {path} is being written by Redwell itself", advice=advice) from error
         kind, what = _BY_CODE.get(code, (errors.StorageError, "could not be used"))
         raise kind(f"the case {path} {what} (SQLite: {error})") from error
     except UnicodeDecodeError as error:  # sqlite3 met it in a message of SQLite about a name that is damaged

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from storage.checksums import is_whole
-from storage.codec import unpack_names
+from storage.codec import unpack, unpack_keys, unpack_names, unpack_object
 from storage.errors import CaseDamaged, NotInCase
 
 if TYPE_CHECKING:
@@ -84,6 +84,21 @@ class Topic:
         rows = self._connection.query(f"SELECT columns, {is_whole(r='runs')} FROM runs r WHERE id = ?", [run_id])
         columns = self._whole(f"run {run_id}", rows)[0][0]
         return None if columns is None else unpack_names(columns)
+
+    def _unshelve(
+        self, body: bytes, large: bytes | None, shelf: dict[int, Any], only: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """Put the values of a row together, those of `only` if given.
+
+        `shelf` keeps the large fields that were read, by key, so that rows which carry the same one share it.
+        """
+        values = {name: value for name, value in unpack_object(body).items() if only is None or name in only}
+        for name, key in unpack_keys(large).items():
+            if only is None or name in only:
+                if key not in shelf:
+                    shelf[key] = unpack(self._field(key))
+                values[name] = shelf[key]
+        return values
 
     def _field(self, key: int) -> bytes:
         rows = self._connection.query(f"SELECT body, {is_whole(f='fields')} FROM fields f WHERE key = ?", [key])

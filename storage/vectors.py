@@ -56,13 +56,6 @@ class Vectors(Topic):
                 if not any(_sound(model, [row])):
                     yield bytes(row[0]) if isinstance(row[0], bytes) else str(row[0]).encode()
 
-    def count(self, model: str = "") -> int:
-        """Count the vectors of a model, or of all."""
-        if not model:
-            return self._connection.count("SELECT count(*) FROM vectors")
-        sql = "SELECT count(*) FROM vectors WHERE model = (SELECT key FROM vector_models WHERE digest = ?)"
-        return self._connection.count(sql, [model])
-
 
 def _sound(model: str, rows: Sequence[tuple[object, ...]]) -> Iterator[tuple[bytes, bytes]]:
     for text, body in rows:

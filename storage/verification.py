@@ -15,7 +15,16 @@ from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.difference import Difference
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
+from storage.errors import (
+    CaseBusy,
+    CaseDamaged,
+    CaseLocked,
+    CaseReadOnly,
+    CustodyBroken,
+    StorageError,
+    WrongTypeFound,
+)
+from storage.lock import WriterLock
 from storage.migrations import SCHEMA, migration_names, new_schema
 
 MOST_MESSAGES: Final = 100
@@ -163,12 +172,11 @@ class _Checking:
                 yield Difference(
                     "document", self._naming.look_up("document", key), f"it has {lines:,} of its {expected:,} lines"
                 )
-        for table, column in (("results", "position + 1"), ("events", "number")):
-            for run, count, last in self._connection.query(
-                f"SELECT run, count(*), max({column}) FROM {table} GROUP BY run"
-            ):
-                if count != last:
-                    yield Difference(PARTS[table], f"run {run}", f"{count:,} of {last:,} are there")
+        for run, count, last in self._connection.query(
+            "SELECT run, count(*), max(position + 1) FROM results GROUP BY run"
+        ):
+            if count != last:
+                yield Difference(PARTS["results"], f"run {run}", f"{count:,} of {last:,} are there")
 
     def _vectors(self) -> Iterator[Difference]:
         for text in self._case.vectors.damaged():
@@ -276,11 +284,18 @@ class _Names(dict[str, _Value]):
 
 
 def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:
-    """Compare the search index with the lines. SQLite does that in a transaction that writes, so nobody else may."""
+    """Compare the search index with the lines, where nobody writes to the case.
+
+    SQLite does that in a transaction that writes, which may take minutes: a run that waited for it would end.
+    """
     try:
-        with Case(path, create=False, beside=True) as case:
-            case.search.check_index()
-    except (CaseLocked, CaseReadOnly) as error:
+        lock = WriterLock(path.resolve())
+        try:
+            with Case(path, create=False, beside=True) as case:
+                case.search.check_index()
+        finally:
+            lock.release()
+    except (CaseLocked, CaseReadOnly, CaseBusy) as error:
         return [], (f"the search index: {error}",)
     except CaseDamaged as error:
         return [Difference("search index", path.name, f"{error}")], ()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QSlider, QSpinBox, QWidget
 
-from desktop.fields import combo_box
+from desktop.buttons import choice_box, show_choice
 from desktop.plain_text import plain
-from desktop.run_queue import ALL_DOCUMENTS, STARRED, tagged, these_documents
-from desktop.words import counted, duration_text
+from desktop.run_queue import document_offers, input_text
+from desktop.words import duration_text
 from desktop.workspace import Workspace
 from engine.worker.contract import models
 from engine.worker.contract.documents import TAGS
@@ -34,8 +34,6 @@ _SAME_MODEL: Final = "The model of the question"
 class BuildForm(QWidget):
     """Fields; `options` are keys of the command `build`, `given` is its input."""
 
-    changed = Signal()
-
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
@@ -46,7 +44,7 @@ class BuildForm(QWidget):
         self.minutes.setTickPosition(QSlider.TickPosition.TicksBelow)
         self.told = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.told.setMinimumWidth(90)
-        self.policy = combo_box("Which plan is chosen")
+        self.policy = choice_box("Which plan is chosen")
         for text, name in _POLICIES:
             self.policy.addItem(text, name)
         self.within = _number("Minutes for all documents", 1, 100_000, 60)
@@ -61,6 +59,7 @@ class BuildForm(QWidget):
         self.policy.currentIndexChanged.connect(lambda at: self._show_minutes())
         self.minutes.setValue(MINUTES.index(USUAL_MINUTES))
         self._show_minutes()
+        workspace.case_opened.connect(lambda path: self._begin())
 
     @property
     def given(self) -> str:
@@ -83,7 +82,7 @@ class BuildForm(QWidget):
         return options
 
     def show_options(self, given: str, options: Mapping[str, Any]) -> None:
-        """Show what the last build was given."""
+        """Show what the last build was given, also what nobody would be offered any more: it goes on with that."""
         minutes = min(range(len(MINUTES)), key=lambda at: abs(MINUTES[at] - options.get("minutes", USUAL_MINUTES)))
         self.minutes.setValue(minutes)
         self.sample.setValue(options.get("sample", USUAL_SAMPLE))
@@ -91,8 +90,8 @@ class BuildForm(QWidget):
         self.policy.setCurrentIndex(max(self.policy.findData(name), 0))
         if within:
             self.within.setValue(round(float(within)))
-        _select(self.agent, options.get("agent_model", ""))
-        _select(self.documents, given)
+        show_choice(self.agent, *_model(options.get("agent_model", "")))
+        show_choice(self.documents, *_documents(given))
 
     def look(self) -> None:
         """Bring what can be chosen up to date: tags in use, what is selected, installed models."""
@@ -119,18 +118,32 @@ class BuildForm(QWidget):
         self.told.setText(duration_text(MINUTES[self.minutes.value()] * 60))
         self.minutes.setToolTip(plain(f"Improving takes no longer than {self.told.text()}"))
         self.within.setVisible(self.policy.currentData() == WITHIN)
-        self.changed.emit()
+
+    def _begin(self) -> None:
+        """Choose all documents: those that were chosen are of another case."""
+        self.documents.clear()
+        self._offer_documents([])
 
     def _offer_documents(self, tags: list[str]) -> None:
-        offers = [("all documents", ALL_DOCUMENTS), ("starred documents", STARRED)]
-        offers += [(f"documents tagged {tag}", tagged(tag)) for tag in tags]
-        if chosen := self._space.selected_documents:
-            offers.append((counted(len(chosen), "selected document"), these_documents(chosen)))
-        _offer(self.documents, [*offers, ("those that the question names", "")])
+        offers = document_offers(tags, self._space.selected_documents)
+        named = [(value, text[0].lower() + text[1:]) for text, value in offers]
+        _offer(self.documents, [*named, _documents("")], _documents)
 
     def _offer_models(self, facts: list[ModelFacts]) -> None:
         here = [row.id for row in facts if row.installed and row.kind == "language"]
-        _offer(self.agent, [(_SAME_MODEL, ""), *((id, id) for id in here)])
+        _offer(self.agent, [_model(""), *map(_model, here)], _model)
+
+
+Choice = tuple[str, str]
+"""A value, and how it is said."""
+
+
+def _documents(given: str) -> Choice:
+    return given, input_text(given) if given else "those that the question names"
+
+
+def _model(id: str) -> Choice:
+    return id, id or _SAME_MODEL
 
 
 def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
@@ -141,21 +154,16 @@ def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
 
 
 def _narrow(name: str) -> QComboBox:
-    box = combo_box(name)
+    box = choice_box(name)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     return box
 
 
-def _offer(box: QComboBox, offers: list[tuple[str, str]]) -> None:
-    """Offer other choices; the one that was made stays where it is still there."""
+def _offer(box: QComboBox, offers: Sequence[Choice], named: Callable[[str], Choice]) -> None:
+    """Offer other choices; the one that was made stays."""
     before = box.currentData()
     box.clear()
-    for text, value in offers:
+    for value, text in offers:
         box.addItem(text, value)
-    box.setCurrentIndex(max(box.findData(before), 0))
-
-
-def _select(box: QComboBox, value: str) -> None:
-    index = box.findData(value)
-    if index >= 0:
-        box.setCurrentIndex(index)
+    if before is not None:
+        show_choice(box, *named(before))

@@ -12,6 +12,7 @@ from desktop.buttons import push_button
 from desktop.improve.plan_lines import PlanLines
 from desktop.improve.scatter import PlanPoint, Scatter
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.words import duration_text
 from engine.worker.contract.build import LastBuild
@@ -37,8 +38,7 @@ class ChoiceView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.verdict = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.verdict.setAccessibleName("What was chosen and why")
+        self.verdict = SaidLabel("What was chosen and why", wraps=True)
         self.chart = Scatter()
         self.model = RowsModel[_Row](
             (

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette, QSyntaxHighlighter, QTextCharFormat
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from desktop.theme import is_dark
+from desktop.theme import fixed_font, is_dark
 
 ADDED: Final = {False: "#d6f0da", True: "#1d4428"}
 REMOVED: Final = {False: "#f8dcdc", True: "#542a2d"}
@@ -58,7 +58,7 @@ class TextView(QPlainTextEdit):
         super().__init__(parent)
         self.setReadOnly(True)
         self.setAccessibleName(name)
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setFont(fixed_font())
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.highlighter: QSyntaxHighlighter | None = None

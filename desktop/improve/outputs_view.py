@@ -9,11 +9,12 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from desktop.fields import combo_box
+from desktop.buttons import choice_box
 from desktop.improve.diff_view import REMOVED, OnlyHereHighlighter, TextView
 from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
 from desktop.plain_text import plain
+from desktop.said_label import SaidLabel
 from desktop.words import counted
 from engine.worker.contract.build import SideBySide
 
@@ -32,14 +33,13 @@ class OutputsView(QWidget):
         self._improvement = improvement
         self._question = ""
         self._plan = 0
-        self.other = combo_box("Plan to compare with")
-        self.document = combo_box("Document")
+        self.other = choice_box("Plan to compare with")
+        self.document = choice_box("Document")
         self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.other.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.document.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.note = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.note.setAccessibleName("About these outputs")
+        self.note = SaidLabel("About these outputs", wraps=True)
         self.left, self.right = TextView("Output of the plan before"), TextView("Output of the chosen plan")
         self.left.highlighter = _RemovedHighlighter(self.left.document())
         self.right.highlighter = OnlyHereHighlighter(self.right.document())

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLabel,
     QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -26,6 +25,7 @@ from desktop.improve.improvement import Improvement
 from desktop.improve.outputs_view import OutputsView, plan_names
 from desktop.improve.plan_tree import PLAN_ROLE
 from desktop.plain_text import plain
+from desktop.said_label import SaidLabel
 from desktop.words import counted, duration_text
 from engine.worker.contract.build import PartRatings, PlanDetails, Rating
 
@@ -46,9 +46,6 @@ class _Roomy(QStyledItemDelegate):
 
 class PlansView(QWidget):
     """Follows the tree of an Improvement while it grows; the plan that is chosen stays chosen."""
-
-    chosen = Signal(int)
-    """Another plan was chosen."""
 
     def __init__(self, improvement: Improvement, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,7 +82,7 @@ class PlansView(QWidget):
         for changed in (improvement.tree.rowsInserted, improvement.tree.modelReset, improvement.tree.dataChanged):
             changed.connect(self._fit_soon)
         self._fit()
-        self.tree.selectionModel().currentRowChanged.connect(lambda now, before: self._choose())
+        self.tree.selectionModel().currentRowChanged.connect(lambda now, before: self._following.start())
         improvement.tree.rowsInserted.connect(self._inserted)
         improvement.tree.rowsMoved.connect(lambda *moved: self.tree.expandAll())
         improvement.tree.modelReset.connect(self._begin)
@@ -156,10 +153,6 @@ class PlansView(QWidget):
         if first.data(PLAN_ROLE) == self.current and self.isVisible():
             self._following.start()
 
-    def _choose(self) -> None:
-        self._following.start()
-        self.chosen.emit(self.current)
-
 
 GOLD: Final = "gold of "
 GROUNDS: Final = {
@@ -182,8 +175,7 @@ class ChangeView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.words.setAccessibleName("The change in words")
+        self.words = SaidLabel("The change in words", wraps=True)
         self.words.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )

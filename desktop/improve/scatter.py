@@ -8,14 +8,28 @@ from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+)
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.plain_text import plain
 from desktop.words import duration_text
 
-LEFT, TOP, RIGHT, BOTTOM = 58.0, 16.0, 24.0, 44.0
-"""Margins around the field, in pixels."""
+LINE: Final = 18.0
+"""The least height of a line of letters, in pixels."""
+RIGHT: Final = 24.0
+LABEL_LINES: Final = 5.6
+"""How wide the label of a mark of the axis is, in heights of a line."""
 LOWEST, HIGHEST = 1.0, 4.0
 RADIUS: Final = 6.0
 REACH: Final = 14.0
@@ -146,8 +160,19 @@ class Scatter(QWidget):
         up = (min(max(point.score, LOWEST), HIGHEST) - LOWEST) / (HIGHEST - LOWEST)
         return QPointF(field.left() + across * field.width(), field.bottom() - up * field.height())
 
+    @property
+    def line(self) -> float:
+        """Return how high a line of letters is."""
+        return max(LINE, QFontMetricsF(self.font()).height())
+
+    @property
+    def _left(self) -> float:
+        """Return where the field begins: at its left are the ratings, and what they are, upright."""
+        return 2 * self.line + 22.0
+
     def _field(self) -> QRectF:
-        return QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM)
+        left, top, below = self._left, self.line - 2.0, 2 * self.line + 8.0
+        return QRectF(left, top, self.width() - left - RIGHT, self.height() - top - below)
 
     def _most_seconds(self) -> float:
         return self._ticks()[-1]
@@ -164,7 +189,7 @@ class Scatter(QWidget):
         return best if best is not None and distance(best) <= REACH else None
 
     def _draw_axes(self, painter: QPainter) -> None:
-        field, colours = self._field(), self.palette()
+        field, colours, high = self._field(), self.palette(), self.line
         line = QColor(colours.color(QPalette.ColorRole.Text))
         line.setAlphaF(0.18)
         faint = colours.color(QPalette.ColorRole.PlaceholderText)
@@ -173,24 +198,24 @@ class Scatter(QWidget):
             painter.setPen(line)
             painter.drawLine(QPointF(field.left(), y), QPointF(field.right(), y))
             painter.setPen(faint)
-            painter.drawText(QRectF(0, y - 9, LEFT - 8, 18), Qt.AlignmentFlag.AlignRight, str(score))
-        painter.drawText(QRectF(field.left(), field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignLeft, "0")
-        ticks = self._ticks()
+            painter.drawText(QRectF(0, y - high / 2, self._left - 8, high), Qt.AlignmentFlag.AlignRight, str(score))
+        ticks, below, wide = self._ticks(), field.bottom() + 4, LABEL_LINES * high
+        painter.drawText(QRectF(field.left(), below, wide, high), Qt.AlignmentFlag.AlignLeft, "0")
         for tick in ticks:
             x = field.left() + tick / ticks[-1] * field.width()
-            where, side = QRectF(x - 50, field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignHCenter
+            where, side = QRectF(x - wide / 2, below, wide, high), Qt.AlignmentFlag.AlignHCenter
             if tick == ticks[-1]:
-                where, side = QRectF(x - 100 + RIGHT - 2, field.bottom() + 4, 100, 18), Qt.AlignmentFlag.AlignRight
+                where, side = QRectF(x - wide + RIGHT - 2, below, wide, high), Qt.AlignmentFlag.AlignRight
             painter.drawText(where, side, duration_text(tick))
         painter.drawText(
-            QRectF(field.left(), field.bottom() + 22, field.width(), 18),
+            QRectF(field.left(), below + high, field.width(), high),
             Qt.AlignmentFlag.AlignHCenter,
             "Time for all documents",
         )
         painter.save()
-        painter.translate(14, field.center().y())
+        painter.translate(high / 2 + 5, field.center().y())
         painter.rotate(-90)
-        painter.drawText(QRectF(-100, -9, 200, 18), Qt.AlignmentFlag.AlignCenter, "Rating, 1 to 4")
+        painter.drawText(QRectF(-wide, -high / 2, 2 * wide, high), Qt.AlignmentFlag.AlignCenter, "Rating, 1 to 4")
         painter.restore()
 
     def _draw_point(self, painter: QPainter, point: PlanPoint, accent: QColor) -> None:
@@ -215,8 +240,9 @@ class Scatter(QWidget):
         width = float(painter.fontMetrics().horizontalAdvance(point.name)) + 4
         is_left = centre.x() + 16 + width > self.width() - 4
         left = centre.x() - 16 - width if is_left else centre.x() + 16
-        for lift in (-9.0, -30.0, 12.0):
-            where = QRectF(left, centre.y() + lift, width, 18)
+        high = self.line
+        for lift in (-high / 2, -high - 12.0, 12.0):
+            where = QRectF(left, centre.y() + lift, width, high)
             others = (self.place(other) for other in self.points if other is not point)
             if not any(where.adjusted(-RADIUS, -RADIUS, RADIUS, RADIUS).contains(other) for other in others):
                 break

@@ -96,12 +96,15 @@ class DocumentsPlace(Place):
 
     def activate(self) -> None:
         """Bring everything up to date."""
+        self._hold_keys(on=True)
         self._learn_question()
         self._refresh()
+        self.hits.hits.go_on()
         self.words.setFocus()
 
     def deactivate(self) -> None:
-        """Give up questions, and tell the other places which documents are selected."""
+        """Give up questions, leave the keys to other places, and tell these which documents are selected."""
+        self._hold_keys(on=False)
         self.selection.keep()
         self.model.stop()
         self.hits.hits.stop()
@@ -122,14 +125,17 @@ class DocumentsPlace(Place):
             add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
             add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
             add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U"),
+        ]
+        self._own_keys = [
             add("Remove from the &case…", self.ask_removal, menu="Documents", shortcut="Del"),
             add("&Put back into the case", self.put_back, menu="Documents", shortcut="Ctrl+Shift+Del"),
-            add("Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"),
         ]
-        offer_on_right_click(self.table, of_rows)
-        add(
-            "As&k about the new documents", self.ask_new, menu="Documents", shortcut="Ctrl+Alt+F5", icon_name="question"
+        self._hold_keys(on=False)
+        again = add(
+            "Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"
         )
+        offer_on_right_click(self.table, [*of_rows, *self._own_keys, again])
+        add("As&k about the new documents", self.ask_new, menu="Documents", shortcut="Shift+F6", icon_name="question")
         add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
 
     def show_document(self, document: str, page: int = 1, line: int = 0) -> None:
@@ -360,7 +366,7 @@ class DocumentsPlace(Place):
     def _connect(self) -> None:
         space = self.workspace
         space.case_opened.connect(self._case_opened)
-        space.case_changed.connect(lambda query: self._refresh())
+        space.case_changed.connect(lambda query: self._changed())
         space.folder_offered.connect(self.ingest.offer)
         self.watched.found.connect(lambda folder, files: self.ingest.offer(folder))
         self.watched.changed.connect(self._show_watched)
@@ -416,6 +422,11 @@ class DocumentsPlace(Place):
         """Show a document that is clicked where a page is open already."""
         if row is not None and self.viewer.isVisible() and row.id != self.viewer.document:
             self.show_document(row.id)
+
+    def _changed(self) -> None:
+        """Ask anew while somebody sees it; else that is done when the place is entered."""
+        if self.isVisible():
+            self._refresh()
 
     def _refresh(self) -> None:
         if self.workspace.case:
@@ -473,8 +484,11 @@ class DocumentsPlace(Place):
 
     def _ask_tag(self, title: str, tags: list[str], *, on: bool) -> None:
         count = self.selection.rows.count
-        if not count or not (on or tags):
+        if not count:
             self.workspace.said.emit("No document is selected.", "Select documents in the table first.")
+            return
+        if not (on or tags):
+            self.workspace.said.emit("These documents have no tag.", "")
             return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QGroupBox,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QProgressBar,
     QScrollArea,
@@ -30,6 +29,7 @@ from desktop.open_case import while_open
 from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.results_layout import run_text
+from desktop.said_label import SaidLabel
 from desktop.selected_rows import MOST_SELECTED
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -49,6 +49,17 @@ _REVIEWS = (
     ("applied", "Corrected values in place of the model's, with verdict and note"),
 )
 _EMPTY = "There are no results to export yet. Ask a question about the documents and run it."
+
+
+def known_suffix(path: str) -> str:
+    """Return the suffix of a format that a path ends in, empty where it ends otherwise."""
+    return next((suffix for suffix, *_ in FORMATS if path.lower().endswith(f".{suffix}")), "")
+
+
+def with_suffix(path: str, suffix: str) -> str:
+    """Give a file the suffix of a format in place of another's; what else is behind a dot is part of its name."""
+    known = known_suffix(path)
+    return f"{path[: -len(known) - 1] if known else path}.{suffix}"
 
 
 class ExportPlace(Place):
@@ -120,8 +131,7 @@ class ExportPlace(Place):
 
     def export(self, allowed: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Have the worker write the file; `allowed` is what a person allows once, as keys of the command."""
-        path = self.file.text().strip()
-        if not path or not self.runs.currentData():
+        if not self.file.text().strip() or not self.runs.currentData():
             return
         if self.workspace.job.is_going:
             self.workspace.said.emit(
@@ -131,6 +141,8 @@ class ExportPlace(Place):
         if (refusal := self._refusal()) is not None:
             self.workspace.said.emit(*refusal)
             return
+        path = with_suffix(self.file.text().strip(), self.suffix)
+        self.file.setText(path)
         parameters: dict[str, Any] = {
             "case": self.workspace.case,
             "run": self.runs.currentData(),
@@ -188,8 +200,7 @@ class ExportPlace(Place):
     def _make_options(self) -> None:
         self.runs = choice_box("Run to export")
         self.runs.currentIndexChanged.connect(lambda index: self._choose_run())
-        self.hidden_note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.hidden_note.setAccessibleName("Warning about hidden text")
+        self.hidden_note = SaidLabel("Warning about hidden text", wraps=True)
         self.hidden_note.setForegroundRole(QPalette.ColorRole.BrightText)
         bold = self.hidden_note.font()
         bold.setBold(True)
@@ -248,7 +259,7 @@ class ExportPlace(Place):
         box = QGroupBox("File")
         self.file = QLineEdit(placeholderText="Where to write it", clearButtonEnabled=True)
         self.file.setAccessibleName("File to write")
-        self.file.textChanged.connect(lambda text: self._enable())
+        self.file.textChanged.connect(lambda text: self._file_typed())
         row = QHBoxLayout(box)
         row.addWidget(self.file, 1)
         row.addWidget(push_button("folder", "Choose…", self.ask_file))
@@ -262,8 +273,7 @@ class ExportPlace(Place):
         self.open_folder = push_button("folder", "Open its folder", lambda: self._open(str(Path(self._written).parent)))
         self.bar = QProgressBar()
         self.bar.setAccessibleName("Progress of the export")
-        self.told = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.told.setAccessibleName("What was exported")
+        self.told = SaidLabel("What was exported", wraps=True)
 
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -328,7 +338,14 @@ class ExportPlace(Place):
 
     def _format_chosen(self) -> None:
         if path := self.file.text().strip():
-            self.file.setText(str(Path(path).with_suffix(f".{self.suffix}")))
+            self.file.setText(with_suffix(path, self.suffix))
+        self._enable()
+
+    def _file_typed(self) -> None:
+        """Choose the format that the name of the file ends in."""
+        suffix = known_suffix(self.file.text().strip())
+        if suffix and suffix != self.suffix:
+            self.choose_format(suffix)
         self._enable()
 
     def _enable(self) -> None:

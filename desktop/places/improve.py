@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.actions import Actions
-from desktop.buttons import push_button
-from desktop.fields import combo_box
+from desktop.buttons import choice_box, push_button
 from desktop.improve.build_form import BuildForm
 from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_report
 from desktop.improve.improvement import Improvement
@@ -28,6 +27,7 @@ from desktop.improve.told import can_rate, folder_text, going_text, gold_text, s
 from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.plain_text import plain
+from desktop.said_label import SaidLabel
 from desktop.workspace import Workspace
 from engine.worker.contract.build import BuildSetup
 
@@ -127,10 +127,9 @@ class ImprovePlace(Place):
         self.tabs.setCurrentWidget(view)
 
     def _build(self) -> None:
-        self.questions = combo_box("Question to improve")
+        self.questions = choice_box("Question to improve")
         self.questions.setMinimumContentsLength(18)
-        self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("What is going on")
+        self.status = SaidLabel("What is going on")
         self.status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.bar = QProgressBar()
         self.bar.setAccessibleName("Time that is spent")
@@ -276,15 +275,16 @@ class BeforeView(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.form = BuildForm(workspace)
-        self.folder = _told("How long the question takes now")
-        self.gold = _told("Reviewed rows")
-        self.trouble = _told("What is wrong with the question")
+        self.folder = SaidLabel("How long the question takes now", wraps=True)
+        self.gold = SaidLabel("Reviewed rows", wraps=True)
+        self.trouble = SaidLabel("What is wrong with the question", wraps=True)
+        intro = QLabel(_INTRO, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         column = QWidget()
         column.setMaximumWidth(MOST_WIDTH)
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        for widget in (_told("", _INTRO), self.form, self.folder, self.gold, self.trouble):
+        for widget in (intro, self.form, self.folder, self.gold, self.trouble):
             layout.addWidget(widget)
         layout.addStretch(1)
         layout = QVBoxLayout(self)
@@ -297,10 +297,3 @@ class BeforeView(QWidget):
         self.trouble.setVisible(bool(trouble))
         self.folder.setText(folder_text(setup) if setup else "")
         self.gold.setText(gold_text(setup) if setup else "")
-
-
-def _told(name: str, text: str = "") -> QLabel:
-    label = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-    if name:
-        label.setAccessibleName(name)
-    return label

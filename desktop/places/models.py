@@ -25,6 +25,7 @@ from desktop.client import Answer
 from desktop.place import Place
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
+from desktop.said_label import SaidLabel
 from desktop.tables import make_table
 from desktop.words import size_text
 from desktop.workspace import Workspace
@@ -59,7 +60,7 @@ class ModelsPlace(Place):
         workspace.model_offered.connect(self.take)
         workspace.speed_wanted.connect(self.measure_one)
         workspace.client.told.connect(self._take)
-        workspace.client.lost.connect(lambda how: self._done())
+        workspace.client.lost.connect(self._lost)
         self._show_details()
 
     @property
@@ -89,7 +90,7 @@ class ModelsPlace(Place):
         add("&Measure the speed", self.measure, menu="Models", shortcut="Ctrl+Alt+M", icon_name="speed")
         add("Use as the &default", self.choose, menu="Models", shortcut="Ctrl+Alt+D", icon_name="check")
         add("&Verify", self.check, menu="Models", shortcut="Ctrl+Alt+V", icon_name="retry")
-        add("&Remove…", self.ask_remove, menu="Models", shortcut="Ctrl+Alt+Del", icon_name="remove")
+        add("&Remove…", self.ask_remove, menu="Models", shortcut="Ctrl+Alt+Shift+M", icon_name="remove")
         add("S&top", self.stop, menu="Models", shortcut="Ctrl+Alt+S", icon_name="cancel")
 
     def take(self, offered: str) -> None:
@@ -211,6 +212,12 @@ class ModelsPlace(Place):
         self._question = ""
         self._enable()
 
+    def _lost(self, how: str) -> None:
+        """Say that work is done again by the next worker, which gets the question anew."""
+        if self._question:
+            self.bar.setRange(0, 0)
+            self._say(f"{self._doing}: Redwell's background program {how}; beginning again.")
+
     def _take(self, event: Event) -> None:
         if not isinstance(event, ModelProgress) or event.question != self._question:
             return
@@ -223,11 +230,9 @@ class ModelsPlace(Place):
             self.bar.setValue(round(1000 * event.done_bytes / max(total, 1)))
 
     def _build(self) -> None:
-        self.status = QLabel(
-            "Drop a .gguf file on the window to add a model.", wordWrap=True, textFormat=Qt.TextFormat.PlainText
+        self.status = SaidLabel(
+            "What is done with models", "Drop a .gguf file on the window to add a model.", wraps=True
         )
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("What is done with models")
         self.bar = QProgressBar()
         self.bar.setAccessibleName("How far it is")
         self.bar.setFixedWidth(180)
@@ -356,10 +361,9 @@ class ModelDetails(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setColumnStretch(1, 1)
-        self._facts: dict[str, QLabel] = {}
+        self._facts: dict[str, SaidLabel] = {}
         for place, (key, title) in enumerate(_TITLES.items()):
-            fact = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-            fact.setAccessibleName(title)
+            fact = SaidLabel(title, wraps=True)
             fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(QLabel(title, textFormat=Qt.TextFormat.PlainText), place, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(fact, place, 1)

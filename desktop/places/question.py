@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.actions import Actions
+from desktop.file_kinds import PIPELINES
 from desktop.place import Place
 from desktop.question.begin_view import BeginView
 from desktop.question.cards import CardList
@@ -76,13 +77,20 @@ class QuestionPlace(Place):
         return self._stack.currentWidget() is self._editing
 
     def undo(self) -> None:
-        """Go back to before the last change, in the cards or the YAML."""
+        """Go back to before the last change, in the cards, the YAML or the table."""
         self.cards.flush()
         self.document.undo()
+        self._let_box_follow()
 
     def redo(self) -> None:
         """Make the change again that was undone."""
         self.document.redo()
+        self._let_box_follow()
+
+    def _let_box_follow(self) -> None:
+        """Show the table of the text that was gone back to, where the table is shown."""
+        if self._is_of_box and not self.shows_steps:
+            self.document.when_made(self._box_follows)
 
     def add_actions(self, actions: Actions) -> None:
         """Add what can be done with a question."""
@@ -151,18 +159,22 @@ class QuestionPlace(Place):
     def show_table(self) -> None:
         """Go back from the steps to the box, which follows what was changed there."""
         self.cards.flush()
-        text = self.document.text
         if not self._is_of_box:
             self.document.close()
             return
         self._stack.setCurrentWidget(self.begin)
+        self._box_follows()
+        self.begin.ask.question.setFocus()
+
+    def _box_follows(self) -> None:
+        """Have the box show the table of the text as it is now."""
+        text = self.document.text
 
         def read(drafted: dict[str, Any] | None) -> None:
             if self.document.text == text:  # else the table was changed since
                 self.begin.ask.follow(drafted, text)
 
         self.workspace.client.ask("ask.read", read, text=text)
-        self.begin.ask.question.setFocus()
 
     def change_by_note(self, run: str, note: str, rejected: list[str]) -> None:
         """Open the question of a run, and change it by a note on its results."""
@@ -350,10 +362,17 @@ class QuestionPlace(Place):
         self.yaml.line_entered.connect(self._follow_line)
         self.cards.current_changed.connect(self._follow_card)
         self.trial.begins.connect(self.cards.flush)
-        space.case_opened.connect(lambda path: self.new_question())
+        space.case_opened.connect(lambda path: self._case_opened())
         space.question_wanted.connect(self._open_wanted)
         space.typed_question_wanted.connect(self._propose)
         space.note_wanted.connect(self.change_by_note)
+
+    def _case_opened(self) -> None:
+        """Begin anew; offer nothing of the last case, also while this is shown."""
+        self.new_question()
+        if self.isVisible():
+            self.trial.choose_documents()
+            self.begin.ask.activate()
 
     def _open_wanted(self, path: str) -> None:
         self.workspace.place_wanted.emit(self.name)
@@ -452,9 +471,6 @@ class QuestionPlace(Place):
         return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"
 
 
-_PIPELINES = "Questions (*.yaml *.yml)"
-
-
 def ask_for_pipeline(parent: QWidget, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
     """Ask which pipeline file to open."""
     dialog = _dialog(parent, "Open a question", folder, chosen)
@@ -488,6 +504,6 @@ def ask_for_name(parent: QWidget, title: str, name: str, chosen: Callable[[str],
 def _dialog(parent: QWidget, title: str, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
     dialog = QFileDialog(parent, title, folder)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setNameFilter(_PIPELINES)
+    dialog.setNameFilter(PIPELINES)
     dialog.fileSelected.connect(chosen)
     return dialog

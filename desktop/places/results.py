@@ -18,11 +18,12 @@ from desktop.results_model import ResultsModel
 from desktop.results_review import ResultsReview
 from desktop.results_table import ResultsTable
 from desktop.selected_rows import SelectedRows
+from desktop.viewer import Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import results
 from engine.worker.contract.names import NamePlace
-from engine.worker.contract.results import ColumnInfo, RunEntry, ShownRow, TableInfo
+from engine.worker.contract.results import CellDetails, ColumnInfo, RunEntry, ShownRow, TableInfo
 
 _FOLLOW_MILLISECONDS = 120
 _EMPTY = "No results yet.\nAsk a question about the documents and run it: its answers are listed here."
@@ -37,6 +38,8 @@ _NOT_HERE = (
 )
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
 _SHOW_ALL = "Ctrl+Shift+E shows all rows."
+_NO_PLACE = "This value has no place in a document."
+_NO_CELL = ("No cell is chosen.", "Click a cell of the table first.")
 
 
 class ResultsPlace(Place):
@@ -59,6 +62,9 @@ class ResultsPlace(Place):
         self._document = ""
         self._asked_again = False
         self._coming = ""  # the run whose table is on its way
+        self._finding = ""  # the question where the current cell stands
+        self._awaits_row = False  # what is beside the table follows the current row when it comes
+        self._is_active = False
         self._own_keys: list[QAction] = []
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._follow.timeout.connect(self._show_current)
@@ -71,20 +77,39 @@ class ResultsPlace(Place):
 
     def activate(self) -> None:
         """Bring everything up to date, and take the keyboard."""
-        for action in self._own_keys:
-            action.setEnabled(True)
+        self._is_active = True
+        self._enable_keys()
         self._ask_runs()
+        self.model.refresh()
+        self._refresh_pictures()
+        self.parts.ledger.refresh()
+        if self.parts.side_is_open and self.parts.rows_are_shown:
+            self._follow.start()
         self.table.setFocus()
 
     def deactivate(self) -> None:
         """Give up questions, and leave the keys to other places."""
-        for action in self._own_keys:
-            action.setEnabled(False)
+        self._is_active = False
+        self._enable_keys()
         self._stop()
+
+    def _enable_keys(self) -> None:
+        """Have the keys for rows act only while the rows are seen."""
+        on = self._is_active and self.parts.rows_are_shown
+        for action in self._own_keys:
+            action.setEnabled(on)
+
+    def _tab_changed(self) -> None:
+        """Free the keys for rows beside charts; back at the rows, follow the current cell again."""
+        self._enable_keys()
+        if self.parts.rows_are_shown:
+            self._follow.start()
 
     def _stop(self) -> None:
         """Give up what is on its way."""
         self._follow.stop()
+        self._awaits_row = False
+        self.workspace.client.forget(self._finding)
         viewers = self.evidence.viewer, self.answers.viewer
         for part in (
             self.model,
@@ -150,10 +175,9 @@ class ResultsPlace(Place):
         add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
         add("&Timeline of the rows", self.parts.show_timeline, "Ctrl+Alt+H")
         add("Who with w&hom: a network of the rows", self.parts.show_network, "Ctrl+Alt+K")
-        add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+L")
+        add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+J")
         offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
-        for action in self._own_keys:
-            action.setEnabled(False)
+        self._enable_keys()
 
     def show_run(self, run: str) -> None:
         """Show the results of a run."""
@@ -171,10 +195,36 @@ class ResultsPlace(Place):
             self._show_current()
 
     def open_document(self) -> None:
-        """Show the page of the evidence, or of the answer, in Documents."""
-        viewer = self.answers.viewer if self.parts.side is self.answers else self.evidence.viewer
-        if viewer.document:
+        """Show in Documents the page that is open beside the table, else that on which the current cell stands."""
+        viewer = self._page_beside()
+        if viewer is not None and viewer.document:
             self.workspace.document_wanted.emit(viewer.document, viewer.page, viewer.line)
+        else:
+            self._find_document()
+
+    def _page_beside(self) -> Viewer | None:
+        """Return what shows a page beside the table, None while nothing does or another page is on its way."""
+        side = next((part for part in (self.evidence, self.answers) if part is self.parts.side), None)
+        return None if side is None or side.is_coming or self._follow.isActive() else side.viewer
+
+    def _find_document(self) -> None:
+        """Ask where the value of the current cell stands, and show that in Documents."""
+        index = self.table.currentIndex()
+        row, column = index.data(ROW_ROLE), self.model.column_of(index)
+        if not isinstance(row, ShownRow) or column is None:
+            self.workspace.said.emit(*_NO_CELL)
+            return
+        self.workspace.client.forget(self._finding)
+        self._finding = self.workspace.ask(
+            results.CELL, self._show_document, run=self.run, row=row.id, column=column.name
+        )
+
+    def _show_document(self, cell: CellDetails) -> None:
+        place = next((place for place in cell.places if place.document), None)
+        if place is None:
+            self.workspace.said.emit(_NO_PLACE, "")
+        else:
+            self.workspace.document_wanted.emit(place.document, place.page, place.first_line)
 
     def show_answers(self) -> None:
         """Show what was answered of the current row."""
@@ -219,13 +269,15 @@ class ResultsPlace(Place):
         space.run_finished.connect(self._run_finished)
         space.results_wanted.connect(self._review)
         space.audit_wanted.connect(self._audit)
+        space.client.problem.connect(lambda message, advice: self._do_not_wait())
         self.model.total_changed.connect(self._show_total)
         self.model.modelReset.connect(self._tell_shown)  # nothing is selected then, which Qt does not tell
+        self.model.dataChanged.connect(lambda *changed: self._rows_came())
         self.model.loading_failed.connect(space.said)
         self.table.filtered.connect(self._filter)
         self.table.layout_changed.connect(self._tell_shown)
-        self.table.layout_changed.connect(lambda: self._show_total(self.model.rowCount()))
-        self.table.clicked.connect(lambda index: self._open(index) if index.column() else self._fold(index))
+        self.table.layout_changed.connect(self._layout_changed)
+        self.table.clicked.connect(self._clicked)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentChanged.connect(lambda now, before: self._follow.start())
         self.table.selectionModel().selectionChanged.connect(lambda now, before: self._tell_shown())
@@ -235,6 +287,7 @@ class ResultsPlace(Place):
         self.parts.run_chosen.connect(self.show_run)
         self.parts.choice_changed.connect(self._filter)
         self.parts.side_changed.connect(self._follow.start)
+        self.parts.tabs.currentChanged.connect(lambda place: self._tab_changed())
         self.evidence.closed.connect(self._close_side)
         self.answers.closed.connect(self._close_side)
         self.answers.asked.connect(self._wait_for_answer)
@@ -248,7 +301,10 @@ class ResultsPlace(Place):
 
     def _case_opened(self) -> None:
         self._stop()
+        self._do_not_wait()
         self._coming = ""
+        for viewer in (self.evidence.viewer, self.answers.viewer):
+            viewer.clear()
         self.model.clear()
         self.parts.clear()
         self.parts.show_hint(_EMPTY)
@@ -299,6 +355,10 @@ class ResultsPlace(Place):
         """Show the next run that ends: it is the one with the question that is asked again."""
         self._asked_again = True
 
+    def _do_not_wait(self) -> None:
+        """Show no run that ends: nothing was asked again, or it was refused."""
+        self._asked_again = False
+
     def _ask_runs(self) -> None:
         if self.workspace.case:
             self.workspace.ask(results.RUNS, while_open(self.workspace, self._show_runs))
@@ -337,6 +397,7 @@ class ResultsPlace(Place):
 
     def _not_shown(self, message: str, advice: str) -> None:
         self._coming = ""
+        self.parts.choose_run(self.run)
         self.workspace.said.emit(message, advice)
 
     def _filter(self) -> None:
@@ -352,10 +413,14 @@ class ResultsPlace(Place):
 
     def _show_evidence(self, row: str, column: str, inside: str) -> None:
         """Open the evidence of a cell that was picked elsewhere than in the table."""
-        self._follow.stop()
+        self._open_for_another()
+        self.evidence.show_cell(self.run, row, column, inside)
+
+    def _open_for_another(self) -> None:
+        """Open the evidence for something else than the current cell, which it does not follow then."""
         self.parts.open_side(self.evidence)
         self._follow.stop()
-        self.evidence.show_cell(self.run, row, column, inside)
+        self._awaits_row = False
 
     def _pick(self, column: str, value: str, document: str) -> None:
         """Show the rows that a mark of a chart stands for."""
@@ -365,6 +430,10 @@ class ResultsPlace(Place):
             self.table.set_filter(column, f"={value}")
         else:
             self._filter()
+
+    def _layout_changed(self) -> None:
+        if self.model.is_known:
+            self._show_total(self.model.rowCount())
 
     def _show_total(self, total: int) -> None:
         hint = self._unseen_filters() if total else _NONE_FIT if self.run and self.model.is_filtered else ""
@@ -379,9 +448,16 @@ class ResultsPlace(Place):
         parts += [f"Rows are also filtered by columns that are hidden: {', '.join(hidden)}."] if hidden else []
         return " ".join([*parts, _SHOW_ALL]) if parts else ""
 
+    def _clicked(self, index: QModelIndex) -> None:
+        """Fold or unfold a heading, and open what a cell tells of: nothing where it is the review."""
+        if self.model.heading(index.row()) is not None:
+            self.model.fold(index.row())
+        elif index.column():
+            self._open(index)
+
     def _open(self, index: QModelIndex) -> None:
-        """Open the evidence of a cell, or the answer that it tells of; fold or unfold a heading."""
-        if self._fold(index):
+        """Open the evidence of a cell, or the answer that it tells of; a heading has neither."""
+        if self.model.heading(index.row()) is not None:
             return
         column = self.model.column_of(index)
         if column is not None and column.answer:
@@ -389,15 +465,11 @@ class ResultsPlace(Place):
         else:
             self.open_evidence()
 
-    def _fold(self, index: QModelIndex) -> bool:
-        is_heading = self.model.heading(index.row()) is not None
-        self.model.fold(index.row())
-        return is_heading
-
     def _show_current(self) -> None:
         """Follow the current cell with what is open beside the table."""
         index = self.table.currentIndex()
         row, column = index.data(ROW_ROLE), self.model.column_of(index)
+        self._awaits_row = index.isValid() and self.model.row(index.row()) is None
         if not self.parts.side_is_open or not isinstance(row, ShownRow) or column is None:
             return
         if self.parts.side is self.names:
@@ -410,8 +482,15 @@ class ResultsPlace(Place):
         else:
             self.evidence.show_cell(self.run, row.id, column.name)
 
+    def _rows_came(self) -> None:
+        """Follow the current cell where that waited for its row."""
+        if self._awaits_row:
+            self._follow.start()
+
     def _show_place(self, place: NamePlace) -> None:
-        self.parts.open_side(self.evidence)
+        """Show a line that a name stands in, in place of the evidence of the current cell."""
+        self._open_for_another()
+        self.evidence.stop()
         self.evidence.show_place(place)
 
     def _close_side(self) -> None:

@@ -26,6 +26,7 @@ from desktop.plain_text import plain
 from desktop.queue_panel import QueuePanel
 from desktop.run_queue import RunQueue, name_of
 from desktop.run_view import RunView
+from desktop.said_label import SaidLabel
 from desktop.sleep import SleepInhibitor
 from desktop.theme import icon
 from desktop.words import duration_text
@@ -60,13 +61,15 @@ class RunPlace(Place):
 
     def activate(self) -> None:
         """Bring the queue and the choice of documents up to date."""
+        self._hold_keys(on=True)
         self.queue.load()
         self.panel.choices.look()
         self.view.rows.refresh()
         (self.panel.table if self.queue.entries else self.panel.add).setFocus()
 
     def deactivate(self) -> None:
-        """Give up questions whose answers nobody would see."""
+        """Give up questions whose answers nobody would see, and leave the keys to other places."""
+        self._hold_keys(on=False)
         self.view.stop()
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -83,9 +86,12 @@ class RunPlace(Place):
         add("Run &overnight", self.overnight.toggle, menu="Run", shortcut="F7", icon_name="night")
         add("&Add a question…", panel.offer_questions, menu="Run", shortcut="Ctrl+Shift+N", icon_name="add")
         add("Add a &file…", panel.choose_file, menu="Run", shortcut="Ctrl+Alt+F", icon_name="open")
-        add("Move &up", lambda: panel.shift(-1), menu="Run", shortcut="Alt+Up", icon_name="up")
-        add("Move &down", lambda: panel.shift(1), menu="Run", shortcut="Alt+Down", icon_name="down")
-        add("&Remove from the queue", panel.remove, menu="Run", shortcut="Shift+Del", icon_name="remove")
+        self._own_keys = [
+            add("Move &up", lambda: panel.shift(-1), menu="Run", shortcut="Alt+Up", icon_name="up"),
+            add("Move &down", lambda: panel.shift(1), menu="Run", shortcut="Alt+Down", icon_name="down"),
+            add("&Remove from the queue", panel.remove, menu="Run", shortcut="Shift+Del", icon_name="remove"),
+        ]
+        self._hold_keys(on=False)
         add("Show the &results", self.show_results, menu="Run", shortcut="Ctrl+Shift+R", icon_name="next")
 
     def start(self) -> None:
@@ -130,8 +136,7 @@ class RunPlace(Place):
             self.workspace.export_wanted.emit(entry.run_id)
 
     def _build(self) -> None:
-        self.status = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("What is going on")
+        self.status = SaidLabel("What is going on")
         self.bar = QProgressBar()
         self.bar.setAccessibleName("How far the run is")
         self.bar.setFixedWidth(180)
@@ -150,8 +155,7 @@ class RunPlace(Place):
         top.addWidget(self.status, 1)
         for widget in (self.bar, self.go, self.pause, self.stop, self.overnight):
             top.addWidget(widget)
-        self.done = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.done.setAccessibleName("What to do next")
+        self.done = SaidLabel("What to do next", wraps=True)
         self.next = QWidget()
         row = QHBoxLayout(self.next)
         row.setContentsMargins(0, 0, 0, 0)
@@ -203,6 +207,8 @@ class RunPlace(Place):
             self._stack.setCurrentWidget(self._none)
             self._note.hide()
         self._case = path
+        if self.isVisible():
+            self.panel.choices.look()
 
     def _began(self, id: int) -> None:
         self.panel.select(id)
@@ -271,14 +277,10 @@ class RunPlace(Place):
         if running is None:
             waiting = sum(entry.state == "waiting" for entry in self.queue.entries)
             interrupted = self.queue.to_continue()
-            named = {"convert": "The case is being encrypted or decrypted."}.get(
-                job.name, "The documents are being read."
-            )
-            busy = named if job.is_going else ""
             text = (
                 f"{name_of(interrupted)} was interrupted." if interrupted else f"{waiting:,} waiting" if waiting else ""
             )
-            self.status.setText(busy or text)
+            self.status.setText(job.told or text)
             return
         share, left, of_what = _how_far(job.run) if job.run is not None else (0.0, None, "")
         self.bar.setRange(0, _BAR_STEPS if share else 0)

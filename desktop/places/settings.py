@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.buttons import push_button
-from desktop.fields import combo_box
+from desktop.buttons import choice_box, push_button
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.place import Place
+from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of, number_of, worker_environment
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES
 from desktop.words import counted, size_text
@@ -82,11 +82,11 @@ class SettingsPlace(Place):
     def _looks(self) -> QGroupBox:
         box = QGroupBox("Appearance")
         form = QFormLayout(box)
-        self.theme = _narrow(combo_box("Colours"))
+        self.theme = _narrow(choice_box("Colours"))
         for theme in THEMES:
             self.theme.addItem(THEME_NAMES[theme], theme)
         self.theme.activated.connect(lambda index: self.theme_chosen.emit(self.theme.itemData(index)))
-        self.letters = _narrow(combo_box("Text size"))
+        self.letters = _narrow(choice_box("Text size"))
         for scale in FONT_SCALES:
             self.letters.addItem(f"{scale * 100:.0f} %", scale)
         self.letters.activated.connect(lambda index: self.letters_chosen.emit(self.letters.itemData(index)))
@@ -97,10 +97,8 @@ class SettingsPlace(Place):
     def _reading(self) -> QGroupBox:
         box = QGroupBox("Reading files")
         form = QFormLayout(box)
-        self.ocr = _narrow(combo_box("OCR model"))
-        self._ocr_hint = _hint("It is the only one that came with Redwell.")
-        form.addRow("&OCR model", self.ocr)
-        form.addRow("", self._ocr_hint)
+        self.ocr = SaidLabel("OCR model")
+        form.addRow("OCR model", self.ocr)
         form.addRow("Files read at &once", self._number("reading/workers", "Files read at once", 64))
         return box
 
@@ -157,11 +155,7 @@ class SettingsPlace(Place):
         self.workspace.client.ask(MACHINE, self._show_machine)
 
     def _show_machine(self, machine: Machine) -> None:
-        names = machine.ocr_models
-        self.ocr.clear()
-        self.ocr.addItems(names or ["none"])
-        self.ocr.setEnabled(len(names) > 1)
-        self._ocr_hint.setVisible(len(names) == 1)
+        self.ocr.setText(", ".join(machine.ocr_models) or "none")
         free, all_ = size_text(machine.available_bytes), size_text(machine.memory_bytes)
         variables = ", ".join(f"{name}={value}" for name, value in machine.environment.items())
         text = f"This computer has {machine.cores} cores and {all_} of memory, {free} of it free. "
@@ -198,8 +192,7 @@ class EncryptionBox(QGroupBox):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__("Case encryption", parent)
         self._space = workspace
-        self.state = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.state.setAccessibleName("Whether the case is encrypted")
+        self.state = SaidLabel("Whether the case is encrypted", wraps=True)
         self.encrypt = push_button("add", "Encrypt the case…", self.ask_to_encrypt)
         self.change = push_button("edit", "Change the passphrase…", self.ask_to_change)
         self.decrypt = push_button("remove", "Remove the encryption…", self.ask_to_decrypt)

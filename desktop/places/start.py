@@ -94,8 +94,11 @@ class StartPlace(Place):
         folder = str(Path(documents or Path.home()) / "Redwell sample")
 
         def copied(case: str) -> None:
-            show = Qt.ConnectionType.SingleShotConnection
-            self.workspace.case_opened.connect(lambda path: self.workspace.place_wanted.emit("Results"), show)
+            def show(path: str) -> None:
+                if Path(path) == Path(case):  # else it could not be opened, and this is another one
+                    self.workspace.place_wanted.emit("Results")
+
+            self.workspace.case_opened.connect(show, Qt.ConnectionType.SingleShotConnection)
             self.workspace.open_case(case)
 
         self.workspace.client.ask(sample.COPY, copied, is_edit=True, folder=folder)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
 from desktop.plain_text import plain
@@ -15,6 +15,7 @@ from desktop.question.chips import Chips
 from desktop.question.documents_choice import DocumentsChoice
 from desktop.question.preview import PreviewPanel
 from desktop.run_queue import ALL_DOCUMENTS, input_text
+from desktop.said_label import SaidLabel
 from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
@@ -54,8 +55,7 @@ class AskBox(QWidget):
         self.question.setMaxLength(2000)
         self.question.returnPressed.connect(self.draft)
         self.propose = push_button("try", "Propose a table", self.draft)
-        self.state = _label()
-        self.state.setAccessibleName("What was done")
+        self.state = SaidLabel("What was done", wraps=True)
         self.chips = Chips()
         self.chips.edited.connect(self._edited)
         self.note = QLineEdit()
@@ -65,8 +65,7 @@ class AskBox(QWidget):
         self.apply = push_button("try", "Change it", self.change)
         self.documents = DocumentsChoice(workspace)
         self.documents.changed.connect(self._estimate_soon)
-        self.estimate = _label()
-        self.estimate.setAccessibleName("What a run takes")
+        self.estimate = SaidLabel("What a run takes", wraps=True)
         self.preview = PreviewPanel(workspace)
         self.preview.judged.connect(self._show_buttons)
         self.preview.wanted.connect(self.try_now)
@@ -174,6 +173,7 @@ class AskBox(QWidget):
         """Bring what can be chosen up to date."""
         self.documents.look()
         self.preview.look()
+        self.preview.model.refresh()  # its rows may have been given up on their way
         self._estimate_soon()
 
     def flush(self) -> None:
@@ -347,7 +347,10 @@ class AskBox(QWidget):
     def _when_written(self, do: Callable[[], object]) -> None:
         """Do something with the pipeline, after what was typed into the chips is in it."""
         self.flush()
-        if self.is_writing:
+        if (chip := self.chips.incomplete()) is not None:
+            self._say(f"Write two choices for {chip.name.text()}, with commas between them.")
+            chip.choices.setFocus()
+        elif self.is_writing:
             self._wish = do
         else:
             do()
@@ -386,7 +389,3 @@ def estimate_text(given: str, count: int, forecast: dict[str, Any] | None) -> st
     if forecast["seconds"] is None:
         return f"{which}, time not measured yet"
     return f"{which}, about {spoken_duration(forecast['seconds'])}"
-
-
-def _label() -> QLabel:
-    return QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)

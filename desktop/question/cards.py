@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from desktop.plain_text import plain
 from desktop.question.card import OperatorCard
 from desktop.question.document import PipelineDocument
+from desktop.said_label import SaidLabel
 from desktop.theme import icon
 
 _MOVES = {"up": -1, "down": 1}
@@ -34,8 +35,7 @@ class CardList(QWidget):
         self._column = QVBoxLayout(self._inside)
         self._column.setContentsMargins(0, 0, 6, 0)
         self._column.setSpacing(6)
-        self._data = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self._data.setAccessibleName("What the pipeline reads")
+        self._data = SaidLabel("What the pipeline reads", wraps=True)
         self._column.addWidget(self._data)
         self._column.addStretch(1)
         scroll = QScrollArea(widgetResizable=True)

@@ -117,11 +117,17 @@ class Chip(QFrame):
         else:
             self.flush()
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Say whether it was made a choice, and the second one is still to come."""
+        value = self.value()
+        return value["kind"] == "one of" and len(value["choices"]) < 2 and value != self.written
+
     def flush(self) -> None:
         """Tell now what was typed; of choices, when there are two."""
+        if self.is_incomplete:
+            return
         value = self.value()
-        if value["kind"] == "one of" and len(value["choices"]) < 2:
-            return  # the second choice is still to come
         if value != self.written:
             self.written = value
             self._name_parts()
@@ -218,6 +224,10 @@ class Chips(QWidget):
         self._row_edited()
         for chip in self.chips:
             chip.flush()
+
+    def incomplete(self) -> Chip | None:
+        """Return the first column whose choices are still to be written; what it was before is not what is wanted."""
+        return next((chip for chip in self.chips if chip.is_incomplete), None)
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns as they stand here."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.abstract import QtABCMeta
+from desktop.buttons import choice_box
 from desktop.check_boxes import CheckBox
 from desktop.question.texts import PromptEdit
 
@@ -180,7 +181,7 @@ class ChoiceEditor(KeyEditor):
     def __init__(self, name: str, choices: list[str], default: Any) -> None:
         super().__init__(name)
         self._default = default
-        self._box = QComboBox()
+        self._box = choice_box(name)
         self._box.addItems(choices if default in choices else ["", *choices])
         self._box.activated.connect(lambda index: self._chosen())
         self._hold(self._box)

@@ -7,8 +7,9 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from desktop.buttons import choice_box
 from desktop.plain_text import plain
 from desktop.question.fields import KeyEditor, LineEditor, PromptEditor, make_editor
 from desktop.question.schema_table import SchemaTable
@@ -47,8 +48,7 @@ class OperatorForm(QWidget):
         self._name = LineEditor("Name")
         self._name.edited.connect(lambda name: self._tell("name", {"do": "rename", "name": name or ""}))
         self._layout.addRow("Name", self._name)
-        self._type = QComboBox()
-        self._type.setAccessibleName("Type")
+        self._type = choice_box("Type")
         for type_name in types:
             self._type.addItem(type_name)
         self._type.setToolTip(plain(self._form["help"]))

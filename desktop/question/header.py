@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop.buttons import push_button, tool_button
+from desktop.elided_label import ElidedLabel
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.question.texts import problem_text
+from desktop.said_label import SaidLabel
 from desktop.words import counted, duration_text
 
 
@@ -23,15 +25,15 @@ class Header(QWidget):
     def __init__(self, document: PipelineDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._document = document
-        self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.title = ElidedLabel()
+        self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
         self.kept = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.estimate = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self.estimate.setAccessibleName("What a run will take")
+        self.estimate = SaidLabel("What a run will take")
         self.problems = QPushButton(flat=True)
-        self.problems.setAccessibleName("Problems: show the next one")
+        self.problems.setAccessibleName("Problems: none")
         self.problems.clicked.connect(lambda checked=False: self.wanted.emit("problem"))
         self._undo = tool_button("undo", "Undo", lambda: self.wanted.emit("undo"))
         self._redo = tool_button("redo", "Redo", lambda: self.wanted.emit("redo"))
@@ -64,7 +66,7 @@ class Header(QWidget):
     def _show_state(self) -> None:
         document = self._document
         self.title.setText(document.file.name)
-        self.title.setToolTip(plain(document.file.path))
+        self.title.setToolTip(plain(document.file.path or document.file.name))
         self.kept.setText("" if document.is_kept else "(not saved yet)")
         self._undo.setEnabled(document.history.can_undo)
         self._redo.setEnabled(document.history.can_redo)
@@ -75,6 +77,7 @@ class Header(QWidget):
         notes = len(problems) - errors
         parts = [counted(errors, "error")] * bool(errors) + [counted(notes, "note")] * bool(notes)
         self.problems.setText(", ".join(parts))
+        self.problems.setAccessibleName(f"Problems: {', '.join(parts) or 'none'}. Show the next one")
         self.problems.setVisible(bool(problems))
         self.problems.setToolTip(plain(problem_text(problems)))
         self.run.setEnabled(not errors)

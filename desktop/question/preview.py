@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.client import Answer, Failed
@@ -16,6 +16,7 @@ from desktop.paged_model import ROW_ROLE
 from desktop.permission import Refusal
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
+from desktop.said_label import SaidLabel
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -58,15 +59,14 @@ class PreviewPanel(QWidget):
         self._in_part: Sequence[tuple[str, float]] = ()
         self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
         self.model = ResultsModel(self._ask, workspace.client.forget, self)
-        self.table = ResultsTable(self.model, workspace.settings)
+        self.table = ResultsTable(self.model, workspace.settings, has_filters=False)
         self.table.setAccessibleName("Preview")
         self.evidence = EvidencePanel(workspace, ask=self._ask)
         self.which = choice_box("Documents of the preview")
         self.which.setToolTip(
             "Only parts of long documents are read; those that you select in Documents are read whole"
         )
-        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("State of the preview")
+        self.status = SaidLabel("State of the preview", wraps=True)
         self.again = tool_button("retry", "Choose three other documents", self.draw_others)
         self.right = push_button("check", "Right", lambda: self.judge("accept"))
         self.wrong = push_button("reject", "Wrong", lambda: self.judge("reject"))
@@ -158,11 +158,7 @@ class PreviewPanel(QWidget):
         """Return the rows that were called wrong since the question was changed, as text without their file."""
         rows = (self.model.result(number) for number in range(self.model.rowCount()))
         wrong = [row for row in rows if row is not None and row.verdict == "rejected" and row.id not in self._told]
-        names = [column.name for column in self.model.columns]
-        return [
-            ", ".join(cell for name, cell in zip(names, row.cells, strict=True) if name != "filename" and cell)
-            for row in wrong
-        ]
+        return [self.model.text_of(row) for row in wrong]
 
     def stop(self) -> None:
         """Give up what is on its way."""

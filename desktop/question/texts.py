@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QFontDatabase,
     QGuiApplication,
     QHelpEvent,
     QKeyEvent,
@@ -27,7 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from desktop.plain_text import plain
-from desktop.theme import is_dark
+from desktop.theme import fixed_font, is_dark
 
 ERROR = {False: "#b3261e", True: "#f2a09a"}
 WARNING = {False: "#8a5a00", True: "#e8c06a"}
@@ -55,6 +54,11 @@ class SharedHistoryEdit(QPlainTextEdit):
             event.ignore()
             return False
         return super().event(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Leave files that are dropped to the window, which reads them."""
+        is_files = any(url.isLocalFile() for url in source.urls())
+        return not is_files and super().canInsertFromMimeData(source)
 
     def replace_text(self, text: str) -> None:
         """Show another text; only what differs is replaced, so that place and cursor stay."""
@@ -84,10 +88,12 @@ class PromptEdit(SharedHistoryEdit):
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Colour anew in other colours."""
+        """Colour anew in other colours, and be as high as other letters need."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_highlighter"):
             follow_theme(event, [self._highlighter])
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Be as high as the lines that it has at this width."""
@@ -110,9 +116,8 @@ class YamlEditor(SharedHistoryEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("YAML of the pipeline")
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setFont(fixed_font())
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
         self._highlighter = YamlHighlighter(self.document())
         self._problems: dict[int, list[dict[str, Any]]] = {}
         self._numbers = _LineNumbers(self)
@@ -149,11 +154,13 @@ class YamlEditor(SharedHistoryEdit):
         self.centerCursor()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Colour anew in other colours."""
+        """Colour anew in other colours, and make room for other letters."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_highlighter"):
             follow_theme(event, [self._highlighter])
             self.show_problems([problem for problems in self._problems.values() for problem in problems])
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_numbers"):
+            self._make_room()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the numbers beside the text."""
@@ -230,6 +237,7 @@ class YamlEditor(SharedHistoryEdit):
                 self.line_entered.emit(line)
 
     def _make_room(self) -> None:
+        self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
         self.setViewportMargins(self.number_width(), 0, 0, 0)
 
     def _scrolled(self, area: QRect, by: int) -> None:

@@ -7,9 +7,7 @@ import re
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
-    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -23,10 +21,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.buttons import push_button
+from desktop.buttons import choice_box, push_button
 from desktop.permission import Refusal
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
+from desktop.theme import fixed_font
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.events import Event, ModelLoading, OperatorProgress, Tried
@@ -54,13 +53,9 @@ class TryPanel(QWidget):
         self._question = ""
         self._is_ours = False
         self._allowed: dict[str, Any] = {}  # what a person let this trial do
-        self.documents = QComboBox()
-        self.documents.setAccessibleName("Documents to try")
-        self.until = QComboBox()
-        self.until.setAccessibleName("Up to this operator")
-        self.until.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        for box in (self.documents, self.until):
-            box.view().setAccessibleName(box.accessibleName())
+        self.documents = choice_box("Documents to try")
+        self.until = choice_box("Up to this operator")
+        self.until.setSizeAdjustPolicy(self.until.SizeAdjustPolicy.AdjustToContents)
         self.start = push_button("try", "Try", self.try_now)
         self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
         self.cancel.hide()
@@ -172,7 +167,7 @@ class TryPanel(QWidget):
         made.setAccessibleName(name)
         made.setTabChangesFocus(True)
         if name != "Prompt":
-            made.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+            made.setFont(fixed_font())
         return made
 
     def _show_hint(self) -> None:

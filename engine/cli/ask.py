@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,14 +17,17 @@ from engine.cli import run as run_command
 from engine.cli.console import messages, output, shell_word, styled
 from engine.cli.new import write_new
 from engine.cli.options import OutOption, QuietOption
+from engine.cli.passphrases import has_terminal
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
+from engine.custody.manifest import with_manifests
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
+from engine.worker.crossings import refuse_foreign
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions
-from engine.worker.jobs import RunJob, check_outs, make_ready
+from engine.worker.jobs import RunJob, check_outs, check_writable, make_ready
 from engine.worker.model_choice import open_or_say_why
 from models.protocol import ModelBackend
 from storage.case import Case
@@ -67,6 +71,8 @@ def ask(  # noqa: PLR0913 - one parameter per option
     runs = folder is not None or case is not None
     outs = tuple(out or ())
     _check_order(folder, case, save, outs)
+    if not settings.overwrite:
+        refuse_foreign(with_manifests(outs), case or _case_of(folder))
     proposal = _agreed(question, note or [], settings, runs=runs, asks=runs and not yes)
     if proposal is None:
         messages().print("Nothing was run.")
@@ -84,7 +90,7 @@ def ask(  # noqa: PLR0913 - one parameter per option
         job = RunJob(
             pipeline=file,
             case=case or _case_of(folder),
-            inputs=(str(folder),) if folder is not None else (),
+            inputs=(str(folder.resolve()),) if folder is not None else (),  # one called a=b or case: is a folder, too
             outs=outs,
             settings=settings,
             output=OutputOptions(tuple(columns_of(proposal))),
@@ -98,15 +104,26 @@ def _check_order(folder: Path | None, case: Path | None, save: Path | None, outs
         raise UsageError("there are no documents to ask", advice="Name a folder, or a case that has read one: --case.")
     if folder is None and case is None and outs:
         raise UsageError("nothing is run, so nothing comes into --out", advice="Name a folder, or a case: --case.")
+    if folder is None and case is not None and not case.is_file():
+        raise UsageError(f"there is no case {case}", advice="Name a folder, or a case that has read one.")
     if save is not None and save.exists():
         raise UsageError(f"{save} is there already", advice="Name a new file.")
-    if folder is not None and not folder.exists():
-        raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
-    if folder is not None and save is not None and save.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f"{save} would be read as a record of {folder}", advice="Name a file in another folder.")
-    if folder is not None and folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
-        raise UsageError(f"there are no files in {folder}", advice="Give a folder that holds documents.")
+    if save is not None:
+        check_writable(save)
+    if folder is not None:
+        _check_folder(folder, (*outs, *([save] if save is not None else [])))
     check_outs(outs, case=case or _case_of(folder))
+
+
+def _check_folder(folder: Path, written: Sequence[Path]) -> None:
+    """Refuse a folder without documents, and files that would lie in it. Raises UsageError."""
+    if not folder.exists():
+        raise UsageError(f"there is no folder or file {folder}", advice="Check the path.")
+    for file in written:
+        if file.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"{file} would be read as a record of {folder}", advice="Name a file in another folder.")
+    if folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
+        raise UsageError(f"there are no files in {folder}", advice="Give a folder that holds documents.")
 
 
 def _run(job: RunJob, *, quiet: bool) -> int:
@@ -128,7 +145,7 @@ def _agreed(question: str, notes: list[str], settings: RunSettings, *, runs: boo
     made = asyncio.run(draft_once(question, notes, *_opened(settings, is_needed=runs)))
     _show(made)
     while asks:
-        answer = typer.prompt("Run it? [Y/n, or say what to change]", default="y", show_default=False, err=True).strip()
+        answer = _answer()
         if answer.lower() in _YES:
             break
         if answer.lower() in _NO:
@@ -139,6 +156,17 @@ def _agreed(question: str, notes: list[str], settings: RunSettings, *, runs: boo
         made = changed
         _show(made)
     return made.proposal
+
+
+def _answer() -> str:
+    """Ask what is to be done with the proposal; raises UsageError where nobody can say, Abort where somebody stops."""
+    try:
+        text: str = typer.prompt("Run it? [Y/n, or say what to change]", default="y", show_default=False, err=True)
+    except typer.Abort:
+        if has_terminal():
+            raise
+        raise UsageError("nobody can agree here", advice="Add --yes.") from None
+    return text.strip()
 
 
 def _opened(settings: RunSettings, *, is_needed: bool) -> tuple[ModelBackend | None, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from engine.cli.console import counted, messages, one_line, span_text, styled
 from engine.cli.failure import show_problem
+from engine.cli.watching import write_event
 from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady, Warned
 from engine.optimizer.events import (
     BuildFinished,
@@ -49,9 +49,8 @@ class JsonBuildWatch(BuildWatch):
     """Writes each event to stdout as one line."""
 
     def take(self, event: Event) -> None:
-        """Write one event."""
-        sys.stdout.write(event.to_json() + "\n")
-        sys.stdout.flush()
+        """Write one event; raises BrokenPipeError."""
+        write_event(event)
 
 
 class LineWatch(BuildWatch):

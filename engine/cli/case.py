@@ -30,7 +30,7 @@ from engine.custody.recording import (
     repair_facts,
 )
 from engine.errors import UsageError
-from engine.plan.paths import expanded
+from models.paths import expanded
 from storage import conversion, passphrases
 from storage.backup import backup_case
 from storage.case import Case

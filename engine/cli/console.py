@@ -5,12 +5,15 @@ Records and replies are untrusted: they reach a terminal without its control seq
 
 from __future__ import annotations
 
+import codecs
 import io
+import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -38,6 +41,18 @@ def write_every_character() -> None:
     """Let stdout write the number of a character that its encoding does not have, as stderr does."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def write_json(value: Any, *, indent: int | None = None) -> None:
+    """Write a value to stdout as JSON."""
+    write_json_text(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def write_json_text(text: str) -> None:
+    """Write JSON to stdout: with JSON's numbers of characters where the encoding is not UTF-8 and may lack them."""
+    if codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8":
+        text = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+    sys.stdout.write(f"{text}\n")
 
 
 def visible(text: str) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from engine.cli.console import one_line, output, shell_word, styled
 from engine.cli.options import CaseArgument
-from engine.cli.passphrases import CasePassphraseFileOption, new_passphrase
+from engine.cli.passphrases import CasePassphraseFileOption, has_terminal, new_passphrase
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.keys import SigningKey, is_hidden, new_key, read_key
 from engine.custody.timestamps import attach_token, request_of
@@ -99,11 +99,18 @@ def signing_key(file: Path, passphrase_file: Path | None) -> SigningKey:
         return read_key(file)
     if passphrase_file is not None:
         return read_key(file, passphrases.read_passphrase_file(passphrase_file))
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not has_terminal():
         raise UsageError(
             f"the passphrase of the key {file} is missing", advice="Name a file that holds it, or use a terminal."
         )
     return read_key(file, getpass.getpass(f"Passphrase of the key {shell_word(file)}: ", sys.stderr))
+
+
+def chosen_signer(sign: Path | None, passphrase_file: Path | None) -> SigningKey | None:
+    """Read the key of --sign; None where it is not given. Raises UsageError or BadPassphrase."""
+    if sign is None and passphrase_file is not None:
+        raise UsageError("--sign-passphrase-file belongs to --sign", advice="Name the key with --sign KEY.")
+    return signing_key(sign, passphrase_file) if sign else None
 
 
 @app.command()

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.cli.console import messages, one_line, output, styled
-from engine.cli.models_view import rates_text
+from engine.cli.models_view import show_rates
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import UsageError
 from engine.worker.health import all_checks, is_helpful
 from models.check import Check
-from models.measuring import measure_model
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -34,6 +34,8 @@ def doctor(
     if measure:
         show_rates(model)
         return
+    if model:
+        raise UsageError(f"doctor measures {model} only with --measure", advice="Add --measure, or leave it out.")
     console = output()
     with messages().status("looking at this machine …"):
         checks = all_checks()
@@ -47,13 +49,6 @@ def doctor(
     verdict = f"{len(missing)} needed: {', '.join(check.name for check in missing)}" if missing else "Redwell can run."
     console.print(styled((verdict, "bold red" if missing else "bold green")))
     raise typer.Exit(3 if missing else 0)
-
-
-def show_rates(model: str) -> None:
-    """Measure a model (ten seconds or so) and say what came of it; raises models.errors.ModelError."""
-    with messages().status("reading and writing …"):
-        rates = measure_model(model)
-    output().print(styled((model or "the default model", "bold"), f" {rates_text(rates)}"), soft_wrap=True)
 
 
 def _row(check: Check) -> tuple[Text, Text, Text]:

@@ -14,20 +14,26 @@ from rich.table import Table
 
 from engine.cli.console import messages, output
 from engine.cli.interrupting import run_program
-from engine.cli.local_models import open_embedder, open_model
+from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import Watch
 from engine.errors import UsageError
 from engine.evaluation import Gold, Located, Score, located, predicted_pairs, score
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.settings import RunSettings
 from engine.executor.translation import open_case
 from engine.loader import load_pipeline
+from engine.worker.jobs import NewModels
+from engine.worker.model_choice import settled
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
 TASKS = Path(__file__).resolve().parents[2] / "tests" / "bench" / "evaluate.py"
 """The program that scores the paper's tasks; only a source checkout has it."""
+
+new_models: NewModels = LocalModels
+"""Makes the models of a run; tests put scripted ones here."""
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -89,14 +95,17 @@ def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> No
 
 
 def _run(path: Path, case_path: Path, gold: Gold, options: RunOptions) -> tuple[Score, Located, int]:
+    models = new_models()
+    models.apply(options.settings)
+    loaded = settled(load_pipeline(path), options.settings.model, models)
     with open_case(case_path) as case:
         result = asyncio.run(
             run_pipeline(
-                load_pipeline(path),
+                loaded,
                 case,
-                open_model=open_model,
-                open_embedder=open_embedder,
-                emit=lambda event: None,
+                open_model=models.open_model,
+                open_embedder=models.open_embedder,
+                emit=Watch().take,
                 options=options,
             )
         )

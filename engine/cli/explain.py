@@ -11,6 +11,7 @@ from engine.cli.console import output, visible
 from engine.cli.options import InputOption
 from engine.cli.run_settings import AllowPathOption
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.errors import UsageError
 from engine.estimate.explain import explanation
 from engine.estimate.scale import Corpus, read_machines
 from engine.executor.run import refuse_problems
@@ -47,6 +48,8 @@ def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
     minutes from the rates that `redwell doctor --measure` has measured on this machine. With --documents, --pages or
     --rates also for a larger corpus and other machines: hours, and the size of the case file.
     """
+    if case is not None and not case.is_file():
+        raise UsageError(f"there is no case {case}", advice="Check the path, or leave out --case.")
     corpus, machines = Corpus(documents, pages), read_machines(rates) if rates else []
     loaded = load_with_inputs(pipeline, input or [], allow_path or [])
     refuse_problems(loaded)

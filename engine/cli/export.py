@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from engine.cli.console import counted, messages, output, styled
-from engine.cli.custody import SignOption, SignPassphraseFileOption, signing_key
+from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.options import (
     BomOption,
     CaseArgument,
@@ -32,14 +31,16 @@ from engine.cli.options import (
     split_columns,
 )
 from engine.cli.passwords import PasswordOption
+from engine.cli.results_view import show_written
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.manifest import with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.results.hidden import hidden_warning
 from engine.results.network import NetworkChoice
+from engine.results.network_files import network_format
 from engine.worker.crossings import recorded
-from engine.worker.exports import OutputOptions, Written, row_ids, write_outs
+from engine.worker.exports import OutputOptions, row_ids, write_outs
 from engine.worker.jobs import check_outs
 from storage.case import Case
 from storage.export.reviews import ReviewOptions
@@ -80,6 +81,13 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
     if not outs:
         raise UsageError("--out is missing", advice="Name the file to write: --out results.csv (or .xlsx, ...).")
     check_outs(outs, case=case)
+    network = NetworkChoice(
+        split_columns(people, "--people"),
+        split_columns(organizations, "--organizations"),
+        split_columns(things, "--things"),
+        with_documents=not without_documents,
+    )
+    _check_network(network, outs)
     layout = OutputOptions(
         columns=split_columns(columns),
         bom=bom,
@@ -89,13 +97,8 @@ def export(  # noqa: PLR0913, PLR0917 - one parameter per option
         parse=ParseOptions(password=password),
         despite_changes=despite_changes,
         timeline=timeline,
-        network=NetworkChoice(
-            split_columns(people, "--people"),
-            split_columns(organizations, "--organizations"),
-            split_columns(things, "--things"),
-            with_documents=not without_documents,
-        ),
-        signer=signing_key(sign, sign_passphrase_file) if sign else None,
+        network=network,
+        signer=chosen_signer(sign, sign_passphrase_file),
     )
     with Case(case, read_only=True) as opened:
         _write(opened, find_run(opened, run).id, outs, layout, rows, overwrite=overwrite)
@@ -111,24 +114,28 @@ def _write(
         messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
     with recorded(case, with_manifests(outs), overwrite=overwrite):
         table, written = write_outs(case, run_id, outs, layout)
-    _show_written(written)
+    show_written(written)
     if table.ledger is not None and table.ledger.failed:
         failed = counted(table.ledger.failed, "item")
-        output().print(f"{failed} of that run failed: `redwell ledger {case.path} --failed`", soft_wrap=True)
+        output().print(
+            f"{failed} of that run failed: `redwell ledger {shell_word(case.path)} --failed`", soft_wrap=True
+        )
 
 
-def _show_written(written: Sequence[Written]) -> None:
-    for file in written:
-        output().print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
-        for note in file.notes:
-            output().print(f"        {note}", soft_wrap=True)
+def _check_network(network: NetworkChoice, outs: tuple[Path, ...]) -> None:
+    """Raise UsageError for choices about a network where none is written."""
+    if network != NetworkChoice() and not any(map(network_format, outs)):
+        raise UsageError(
+            "--people, --organizations, --things and --without-documents are for a network, and none is written",
+            advice="Name one with --out: FILE.graphml or FILE.ftm.json.",
+        )
 
 
 def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:
     results = case.runs.results(run_id) if columns else None
     if results is None or not results.row_ids:
         return
-    existing = list(dict.fromkeys(key for row_id in results.row_ids for key in case.rows.get(run_id, row_id).values))
+    existing = list(dict.fromkeys(key for row in case.result_rows.read(run_id) for key in row.values))
     unknown = [column for column in columns if column not in existing]
     if unknown:
         raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(existing)}.")

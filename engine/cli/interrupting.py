@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from engine.cli.console import messages
 from engine.worker.exit_codes import INTERRUPTED
 
 Result = TypeVar("Result")
@@ -35,7 +36,10 @@ async def _stoppable(work: Coroutine[Any, Any, Result]) -> Result:
         nonlocal presses
         presses += 1
         if presses > 1:
-            os._exit(INTERRUPTED)
+            try:
+                messages().show_cursor(True)  # a live picture may have hidden it
+            finally:
+                os._exit(INTERRUPTED)
         task.cancel()
 
     loop = asyncio.get_running_loop()

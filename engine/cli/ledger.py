@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from engine.cli.console import output, styled
+from engine.cli.console import output, styled, write_json
 from engine.cli.ledger_view import (
     calls_view,
     decisions_view,
@@ -50,8 +48,7 @@ def ledger(
             return
         chosen = find_run(opened, run, with_results=False)
         if as_json:
-            json.dump(everything(opened, chosen), sys.stdout, ensure_ascii=False, indent=1)
-            sys.stdout.write("\n")
+            write_json(everything(opened, chosen), indent=1)
             return
         console = output()
         console.print(styled((f"Run {chosen.id}", "bold"), f" of {opened.path.name}: {_when(chosen)}"))
@@ -78,9 +75,7 @@ def _show_files(case: Case, *, failed: bool, as_json: bool) -> None:
     if as_json:
         files = [dataclasses.asdict(file) for file in failures]
         report = {"run": None, "failed": sums.failed, "documents": dataclasses.asdict(sums), "files": files}
-        report |= _unread(case)
-        json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
-        sys.stdout.write("\n")
+        write_json(report | _unread(case), indent=1)
         return
     console = output()
     console.print(styled(f"No pipeline has run in {case.path.name} yet."))

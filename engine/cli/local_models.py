@@ -19,6 +19,7 @@ from models.install import FOLDER_PREFIX, default_model, find_model, list_models
 from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import open_here
+from models.paths import expanded
 from models.protocol import ModelBackend, ModelSpec, runtime_of
 from models.rates import layout_of
 from models.servers.remembered import RememberedServer, find_server
@@ -144,11 +145,6 @@ def open_model(name: str) -> ModelBackend:
     return models.open_model(name)
 
 
-def open_embedder() -> TextEmbedder:
-    """Open the embedding model; raises models.errors.ModelError."""
-    return LocalModels().open_embedder()
-
-
 def is_here(name: str) -> bool:
     """Say whether a name is that of an installed model or of a file; "" is the default model."""
     name = name or default_model()
@@ -156,7 +152,7 @@ def is_here(name: str) -> bool:
     if entry is not None:
         return _is_installed(entry)
     names = {label for path in models_folder().glob("*.gguf") for label in (path.name, path.stem)}
-    path = Path(name.removeprefix(FOLDER_PREFIX)).expanduser()
+    path = expanded(name.removeprefix(FOLDER_PREFIX))
     return name in names or path.is_file() or is_model_folder(path) or is_model_folder(models_folder() / path)
 
 

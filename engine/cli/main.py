@@ -94,7 +94,7 @@ class CommandTable(TyperGroup):
         except USER_ERRORS as error:
             show_error(error)
             raise typer.Exit(exit_code_of(error)) from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, typer.Abort):
             messages().print("stopped")
             raise typer.Exit(INTERRUPTED) from None
 

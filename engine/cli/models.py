@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,9 +15,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.text import Text
 
 from engine.cli import servers
-from engine.cli.console import messages, one_line, output, shell_word, styled
+from engine.cli.console import messages, one_line, output, shell_word, styled, write_json
 from engine.cli.failure import show_error
-from engine.cli.models_view import detail_lines, rates_text, size_text, title_line
+from engine.cli.models_view import detail_lines, show_rates, size_text, title_line
 from engine.cli.run_settings import AllowHostOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
@@ -29,7 +28,7 @@ from models.carrying import add_models, export_models, holds_models
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
-from models.measuring import measure_model
+from models.own_models import id_of
 from models.placing import size_of
 from models.prospects import prospects
 from models.selftest import run_selftest
@@ -61,7 +60,7 @@ def show(
     statuses = list_models()
     pairs = list(zip(statuses, prospects(statuses), strict=True))
     if as_data:
-        typer.echo(json.dumps([asdict(facts_of(*each)) for each in pairs], ensure_ascii=False, indent=1))
+        write_json([asdict(facts_of(*each)) for each in pairs], indent=1)
         return
     console = output()
     for status, prospect in pairs:
@@ -84,10 +83,7 @@ def measure(
     Without an ID the default model is measured.
     """
     for model_id in ids or [""]:
-        with messages().status("reading and writing …"):
-            rates = measure_model(model_id)
-        name = model_id or "the default model"
-        output().print(styled((one_line(name), "bold"), f" {rates_text(rates)}"), soft_wrap=True)
+        show_rates(model_id)
 
 
 @app.command()
@@ -124,15 +120,19 @@ def add(
     chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
     chosen = {key: value for key, value in chosen.items() if value}
     if is_address(file):
+        if test:
+            raise UsageError("--test is for files and folders", advice="Leave it out: a server is asked in any case.")
         servers.add(file, name, chosen, allow_host or [])
         return
     if chosen or allow_host:
         options = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
         raise UsageError(f"{file} is no address of a server", advice=f"Leave out {options}: it is for servers.")
     path = Path(file).expanduser()
+    if name and holds_models(path):
+        raise UsageError(f"{file} holds models with names of their own", advice="Leave out --name.")
+    if name and path.is_dir():
+        raise UsageError(f"{file} is a folder, which keeps its name", advice="Leave out --name, or rename the folder.")
     if holds_models(path):
-        if name:
-            raise UsageError(f"{file} holds models with names of their own", advice="Leave out --name.")
         with _progress(path.name) as report:
             models = add_models(path, progress=report)
     else:
@@ -192,7 +192,7 @@ def get_from_hub(
 
 def _introduce(added: InstalledModel, *, test: bool) -> None:
     """Say what a model is that was taken in, and how to use it; with `test`, whether it answers."""
-    name = added.entry.id if added.entry else added.path.stem
+    name = added.entry.id if added.entry else id_of(added.path)
     if added.entry and added.entry.kind == "embedding":
         output().print(styled((one_line(name), "bold"), f": as pinned in the catalogue, {added.path}"), soft_wrap=True)
         return
@@ -205,9 +205,11 @@ def _introduce(added: InstalledModel, *, test: bool) -> None:
         with messages().status("asking it …"):
             verdict = run_selftest(added.path)
         if not verdict.ok:
-            raise ModelError(f"{name} does not answer: {verdict.detail}", advice=f"redwell models remove {name}")
+            raise ModelError(
+                f"{name} does not answer: {verdict.detail}", advice=f"redwell models remove {shell_word(name)}"
+            )
         output().print(styled(one_line(f"it answers: {verdict.detail}")), soft_wrap=True)
-    output().print(f"use it with: --model {name}", soft_wrap=True)
+    output().print(f"use it with: --model {shell_word(name)}", soft_wrap=True)
 
 
 @app.command()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engine.cli.console import one_line, styled
+from engine.cli.console import messages, one_line, output, styled
+from models.measuring import measure_model
 from models.prospects import Prospect
 from models.rates import Rates
 from models.status import ModelStatus
@@ -42,6 +43,14 @@ def rates_text(rates: Rates) -> str:
     )
     layout = f"; answers best in the layout {rates.layout}" if rates.layout else ""
     return f"reads {read} tokens a second and writes {written}, in several replies at once{layout}"
+
+
+def show_rates(model: str) -> None:
+    """Measure a model (ten seconds or so), "" for the default one, and say what came of it; raises ModelError."""
+    with messages().status("reading and writing …"):
+        rates = measure_model(model)
+    name = one_line(model or "the default model")
+    output().print(styled((name, "bold"), f" {rates_text(rates)}"), soft_wrap=True)
 
 
 def size_text(count: int) -> str:

@@ -48,6 +48,7 @@ def rerun(
     models = run_command.new_models()
     with Case(case, read_only=True) as opened:
         stored = find_run(opened, run)
+        opened.result_rows.columns(stored.id)  # there must be something to compare with, before a model is asked
         work = run_again(opened, stored, models, watch.take, settings)
         try:
             with watch:
@@ -58,7 +59,7 @@ def rerun(
         problem = record_beside(opened, "rerun", {**facts, "models": _weights(comparison)})
         asked = weights_of_run(opened.custody, stored.id)
     _report(stored.id, comparison)
-    output().print(exactness(asked or dict.fromkeys(name for name in comparison.weights)), soft_wrap=True)
+    output().print(exactness(asked or dict.fromkeys(comparison.weights)), soft_wrap=True)
     if problem:
         output().print(problem, soft_wrap=True)
     raise typer.Exit(0 if comparison.is_same else 1)

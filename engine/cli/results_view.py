@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from engine.cli.console import counted, one_line, styled
+from engine.cli.console import counted, one_line, output, styled
 from engine.values.cells import cell_text as typed_text
 from engine.values.cells import is_typed
 from storage.export.cells import cell_text
 from storage.export.table import ResultTable
+
+if TYPE_CHECKING:
+    from engine.worker.exports import Written
 
 MOST_ROWS = 40
 MOST_LINES = 3
@@ -53,6 +56,14 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
         limits = zip(cells, widths, strict=False)
         view.add_row(str(number), *(styled(wrapped(text, w)) for text, w in limits))
     return Group(view, *_notes(table, len(widths)))
+
+
+def show_written(written: Sequence[Written]) -> None:
+    """Name the files that were written, with what a person should know of each."""
+    for file in written:
+        output().print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
+        for note in file.notes:
+            output().print(f"        {note}", soft_wrap=True)
 
 
 def shown_value(value: Any) -> str:

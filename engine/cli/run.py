@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import counted, messages, output, shell_word, styled
-from engine.cli.custody import SignOption, SignPassphraseFileOption, signing_key
+from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
@@ -21,17 +21,18 @@ from engine.cli.options import (
     QuietOption,
     split_columns,
 )
-from engine.cli.results_view import results_view
+from engine.cli.results_view import results_view, show_written
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
+from engine.errors import UsageError
 from engine.executor.run import run_pipeline
 from engine.executor.run_state import CallState
 from engine.executor.settings import RunSettings
 from engine.results.hidden import hidden_warning
 from engine.results.new_rows import new_rows
 from engine.worker.exit_codes import INTERRUPTED
-from engine.worker.exports import OutputOptions, Written
+from engine.worker.exports import OutputOptions
 from engine.worker.jobs import (
     NewModels,
     ReadyRun,
@@ -85,12 +86,12 @@ def run(  # noqa: PLR0913 - one parameter per option
         inputs=tuple(input or ()),
         outs=tuple(out or ()),
         settings=settings,
-        output=OutputOptions(
-            split_columns(columns), bom, lists, signer=signing_key(sign, sign_passphrase_file) if sign else None
-        ),
+        output=OutputOptions(split_columns(columns), bom, lists, signer=chosen_signer(sign, sign_passphrase_file)),
     )
     models = new_models()
     ready = make_ready(job, models)
+    if sign and not ready.outs:
+        raise UsageError("--sign signs files, and none is written", advice="Name one with --out, or leave out --sign.")
     watch = choose_watch(quiet=quiet, json_events=json_events)
     with Case(job.case) as opened:
         code = carry_out(ready, models, opened, watch, silent=quiet or json_events)
@@ -119,7 +120,9 @@ def carry_out(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, sile
         messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
     if not silent:
         report(case, result.run_id, table, watch.state.calls)
-        _say_written(written)
+        if written:
+            output().print()
+        show_written(written)
         _say_evidence(case, result.run_id, table)
     elif result.failed_items:
         _show_failed(case, result.run_id)
@@ -172,16 +175,6 @@ def _show_failed(case: Case, run_id: str) -> None:
         console.print(failed_rows(case, run_id, rows, SHOWN_PROBLEMS))
     if max(len(files), len(rows)) > SHOWN_PROBLEMS:
         console.print(styled("all of them: ", (f"redwell ledger {shell_word(case.path)} --failed", "bold")))
-
-
-def _say_written(written: list[Written]) -> None:
-    console = output()
-    if written:
-        console.print()
-    for file in written:
-        console.print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
-        for note in file.notes:
-            console.print(f"        {note}", soft_wrap=True)
 
 
 def _say_evidence(case: Case, run_id: str, table: ResultTable) -> None:

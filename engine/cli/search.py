@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import starmap
@@ -13,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from engine.cli.console import counted, one_line, output, styled, visible
+from engine.cli.console import counted, one_line, output, styled, visible, write_json
 from engine.cli.options import CaseArgument, OverwriteOption
 from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
@@ -96,7 +94,7 @@ def _write_hits(hits: Sequence[Hit], names: Mapping[str, str]) -> None:
     for hit in hits:
         place = {"file": names[hit.document_id], "page": hit.page, "line": hit.line, "text": hit.text}
         place |= {"hidden": hit.hidden} if hit.hidden else {}
-        sys.stdout.write(json.dumps({"document": hit.document_id, **place}, ensure_ascii=False) + "\n")
+        write_json({"document": hit.document_id, **place})
 
 
 def _check(text: list[str] | None, terms: Path | None, out: Path | None, save: str, saved: str) -> None:
@@ -133,8 +131,7 @@ def _list_saved(case: Path, forget: str, *, as_json: bool) -> None:
     for each in searches:
         filters = {part: value for part, value in asdict(each.only).items() if value}
         if as_json:
-            line = {"name": each.name, "words": each.words, "only": filters}
-            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+            write_json({"name": each.name, "words": each.words, "only": filters})
         else:
             parts = "  ".join(filter(None, (each.words, *starmap(_filter_text, filters.items()))))
             output().print(styled((visible(each.name), "cyan"), f"  {visible(parts)}"), soft_wrap=True)
@@ -161,8 +158,7 @@ def _count(  # noqa: PLR0913 - where, what and how it is written
         _write_counts(case, term_counts, out, overwrite=overwrite)
     elif as_json:
         for row in term_counts.rows:
-            line = {"document": row.document, "file": row.name, "lines": dict(_held(term_counts, row))}
-            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+            write_json({"document": row.document, "file": row.name, "lines": dict(_held(term_counts, row))})
     else:
         _show_counts(term_counts)
 
@@ -173,7 +169,7 @@ def _write_counts(case: Case, term_counts: TermCounts, out: Path, *, overwrite: 
 
     check_outs((out,), case=case.path)
     with recorded(case, (out,), overwrite=overwrite):
-        write_table(term_table(term_counts), out.expanduser())
+        write_table(term_table(term_counts), out)
     written = f"{out}, {counted(len(term_counts.rows), 'document')}"
     output().print(styled(("Written ", "bold"), one_line(written)), soft_wrap=True)
 

@@ -13,7 +13,7 @@ from engine.cli.local_models import is_here
 from engine.errors import UsageError
 from engine.worker.health import server_state
 from models.catalog import catalog
-from models.servers.address import is_address, read_place
+from models.servers.address import read_place
 from models.servers.remembered import RememberedServer, check_name, forget, list_servers, remember
 
 SchemaModeOption = Annotated[
@@ -80,9 +80,7 @@ def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequenc
 
 
 def _check_name(address: str, name: str) -> None:
-    """Refuse an address that is none, and a name that another model has."""
-    if not is_address(address):
-        raise UsageError(f"--name is for servers, and {address!r} is no address", advice="Leave it out for a file.")
+    """Refuse a server without a name, or with one that another model has."""
     if not name:
         raise UsageError("a server needs a name", advice=f"redwell models add {address} --name NAME")
     check_name(name)

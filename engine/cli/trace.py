@@ -26,6 +26,7 @@ from engine.worker.page_images import draw, marked_pages
 from storage.case import Case
 from storage.evidence import NOT_LOCATED, EvidenceRecord
 from storage.export.assemble import citation_of, file_names
+from storage.export.atomic import replacing
 from storage.export.table import Citation, citation_text, inner_value
 from storage.ledger import StoredDecision
 from storage.rows import RowRecord
@@ -160,8 +161,8 @@ def _draw(case: Case, places: Sequence[EvidenceRecord], target: Path, options: P
     for index, page in enumerate(pages):
         out = image_path(target, index, len(pages))
         try:
-            with recorded(case, [out], overwrite=overwrite):
-                draw(case.documents, page, out, options)
+            with recorded(case, [out], overwrite=overwrite), replacing(out) as part:
+                draw(case.documents, page, part, options)
         except DocumentError as error:
             failed += 1
             show_problem(f"no picture of page {page.page}", str(error), error.advice)

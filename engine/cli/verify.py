@@ -45,7 +45,7 @@ def verify(
     """
     if write_script is not None:
         program = Path(verify_manifest.__file__).read_bytes()
-        if write_script.exists() and write_script.read_bytes() != program:
+        if write_script.exists() and (not write_script.is_file() or write_script.read_bytes() != program):
             raise UsageError(f"there is another file {write_script} already", advice="Name a new file.")
         with replacing(write_script) as path:
             path.write_bytes(program)

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from engine.cli.console import counted, messages, one_line, span_text, styled
+from engine.cli.console import counted, messages, one_line, span_text, styled, write_json_text
 from engine.cli.failure import show_problem
 from engine.executor.events import (
     DocumentFailed,
@@ -70,17 +70,22 @@ class JsonWatch(Watch):
     """Writes each event to stdout as one line."""
 
     def take(self, event: Event) -> None:
-        """Take in one event and write it; raises BrokenPipeError, which ends the run, where nobody reads any more.
-
-        How far a model is comes from a callback, where an error ends nothing: the next event of another kind does.
-        """
+        """Take in one event and write it; raises BrokenPipeError."""
         self.state.take(event)
-        try:
-            sys.stdout.write(event.to_json() + "\n")
-            sys.stdout.flush()
-        except BrokenPipeError:
-            if not isinstance(event, ModelWorking):
-                raise
+        write_event(event)
+
+
+def write_event(event: Event) -> None:
+    """Write an event as one line; raises BrokenPipeError, which ends the work, where nobody reads any more.
+
+    How far a model is comes from a callback, where an error ends nothing: the next event of another kind does.
+    """
+    try:
+        write_json_text(event.to_json())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not isinstance(event, ModelWorking):
+            raise
 
 
 class LiveWatch(Watch):

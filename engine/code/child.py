@@ -18,7 +18,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from engine.code.confine import Bounds, confine
@@ -139,8 +138,8 @@ def _attempt(work: Callable[[], Any], source: str) -> dict[str, Any]:
         except MemoryError:
             failure = {"error": "it takes more memory than is allowed", "spent": True}
         except BaseException as error:  # noqa: BLE001 - also SystemExit and KeyboardInterrupt: the code may raise any
-            failure = {"error": _describe(error), **_place(error.__traceback__, source)}
-    return {**failure, "printed": printed.getvalue()}
+            failure = {"error": _describe(error), **_place(error, source)}
+    return {**failure, "printed": _whole(printed.getvalue())}
 
 
 def _describe(error: BaseException) -> str:
@@ -148,16 +147,24 @@ def _describe(error: BaseException) -> str:
         text = "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
     except Exception as failure:  # noqa: BLE001 - an exception of the code's own may fail to describe itself
         text = f"{type(error).__name__} (describing it raised {type(failure).__name__})"
-    return text.encode(errors="replace").decode()[:_LONGEST_MESSAGE]
+    return _whole(text)[:_LONGEST_MESSAGE]
 
 
-def _place(trace: TracebackType | None, source: str) -> dict[str, Any]:
-    """Find the innermost line of the code itself."""
-    number = 0
+def _whole(text: str) -> str:
+    """Return text without halves of characters, which no JSON of ours may hold."""
+    return text.encode(errors="replace").decode()
+
+
+def _place(error: BaseException, source: str) -> dict[str, Any]:
+    """Find the innermost line of the code itself, or the one that is no Python."""
+    number, trace = 0, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == FILENAME:
             number = trace.tb_lineno
         trace = trace.tb_next
+    match error:
+        case SyntaxError(filename=str(file), lineno=int(line)) if file == FILENAME:
+            number = line
     lines = source.split("\n")
     return {"line": number, "code": lines[number - 1].strip()} if 1 <= number <= len(lines) else {}
 

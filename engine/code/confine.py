@@ -20,7 +20,10 @@ _RESERVED_BYTES = 128 * 2**20
 
 _FILES_AT_ONCE = 32
 _TIME_ZONES = "/usr/share/zoneinfo"
-_WITH_LIBRARIES = ("hashlib", "zlib", "decimal", "uuid", "random", "_strptime", "encodings.idna", "unicodedata")
+_WITH_LIBRARIES = (
+    "hashlib", "zlib", "bz2", "lzma", "pyexpat", "decimal", "uuid", "random", "_strptime", "encodings.idna",
+    "unicodedata",
+)  # fmt: skip
 """Modules that load system libraries, or that others load late."""
 
 _COMMON = (
@@ -113,9 +116,9 @@ ALLOWED = frozenset(
     {
         "import", "exec", "compile", "marshal.load", "marshal.loads", "marshal.dumps", "code.__new__",
         "function.__new__", "object.__getattr__", "object.__setattr__", "object.__delattr__", "builtins.id",
-        "sys._getframe", "sys._current_frames", "sys.unraisablehook", "sys.excepthook", "array.__new__",
-        "pickle.find_class", "time.sleep", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "os.walk",
-        "os.fwalk", "glob.glob", "pathlib.Path.glob", "pathlib.Path.rglob", "cpython._PySys_ClearAuditHooks",
+        "sys._getframe", "sys._getframemodulename", "sys._current_frames", "sys.unraisablehook", "sys.excepthook",
+        "array.__new__", "pickle.find_class", "time.sleep", "gc.get_objects", "gc.get_referrers", "gc.get_referents",
+        "os.walk", "os.fwalk", "glob.glob", "pathlib.Path.glob", "pathlib.Path.rglob", "cpython._PySys_ClearAuditHooks",
         "sys.settrace", "sys.setprofile",
     }
 )  # fmt: skip

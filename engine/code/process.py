@@ -29,6 +29,8 @@ _PATIENCE = 4
 _START_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0
 _KEPT_ERRORS = 2000
+_AROUND = 2
+"""Levels that an answer has around what a call gave."""
 
 
 class Lost(ItemError):
@@ -152,7 +154,7 @@ class CodeProcess:
         was_sound, self._is_sound = self._is_sound, False
         line = await self._exchange(message, seconds or self.program.timeout_seconds)
         try:
-            answer = plain(json.loads(line))
+            answer = plain(json.loads(line), depth=-_AROUND)
         except (ValueError, RecursionError, NotPlain) as error:
             raise self._lost(f"the code wrote into the channel of answers: {line[:100]!r}", by_call=False) from error
         if not isinstance(answer, dict) or not ({"value", "error", "unconfined"} & set(answer)):
@@ -179,7 +181,7 @@ class CodeProcess:
         except ValueError as error:
             limit = LONGEST_ANSWER // 2**20
             raise self._lost(f"the result is larger than {limit} MiB", by_call=True) from error
-        return line or self._raise_death(await self._process.wait())
+        return line or await self._raise_death()
 
     def _check(self, usage: _Usage, begun: _Usage, waited: float, seconds: float) -> None:
         if usage.cpu_seconds - begun.cpu_seconds > seconds or waited > _PATIENCE * seconds:
@@ -189,15 +191,20 @@ class CodeProcess:
                 advice="Raise timeout_seconds, or look for a loop without an end.",
             )
         if usage.resident_bytes > self.program.memory_bytes + begun.resident_bytes:
-            raise self._lost(
-                f"the code took more than {self.program.memory_bytes // 2**20} MiB of memory",
-                by_call=True,
-                advice="Raise memory_bytes, or keep less at once.",
-            )
+            raise self._too_large()
 
-    def _raise_death(self, code: int) -> bytes:
+    def _too_large(self) -> Lost:
+        mebibytes = self.program.memory_bytes // 2**20
+        advice = "Raise memory_bytes, or keep less at once."
+        return self._lost(f"the code took more than {mebibytes} MiB of memory", by_call=True, advice=advice)
+
+    async def _raise_death(self) -> bytes:
+        code = await self._process.wait()
+        await asyncio.wait([self._reading_errors], timeout=_GOODBYE_SECONDS)
         how = f"was ended by signal {-code}" if code < 0 else f"ended itself with code {code}"
         said = self._errors.decode(errors="replace").strip()
+        if said.rpartition("\n")[2].startswith("MemoryError"):
+            raise self._too_large()
         raise self._lost(f"the process of the code {how}" + (f"; it wrote: {said}" if said else ""), by_call=False)
 
     def _lost(self, message: str, *, by_call: bool, advice: str = "") -> Lost:

@@ -56,13 +56,14 @@ class Reading:
 
 
 def problem_of(source: str) -> str:
-    """Say why code cannot be right, "" if nothing is seen; it is parsed, not run."""
+    """Say why code cannot be right, "" if nothing is seen; it is compiled, not run."""
     if len(source) > LONGEST_SOURCE:
         return f"the code has {len(source)} characters; the most is {LONGEST_SOURCE}"
     try:
         tree = _parse(source)
     except SyntaxError as error:
-        shown = f": {error.text.strip()}" if error.text else ""
+        text = (error.text or _line(source, error.lineno or 0)).strip()
+        shown = f": {text}" if text else ""
         return f"the code is no Python: {error.msg} (line {error.lineno}{shown})"
     except (ValueError, RecursionError, MemoryError) as error:
         return f"the code cannot be read: {error or type(error).__name__}"
@@ -80,9 +81,12 @@ def reading_of(source: str) -> Reading:
 
     Only what is certain counts: with a branch anywhere in the function no field is needed for sure.
     """
-    function = next((f for f in _defined(_parse(source)) if f.name == TRANSFORM), None)
-    if function is None or len(function.args.args) != 1:
+    tree = _parse(source)
+    function = next((f for f in _defined(tree) if f.name == TRANSFORM), None)
+    if function is None or function.decorator_list or len(function.args.args) != 1:
         return Reading()
+    if sum(map(_binds_transform, ast.walk(tree))) > 1:
+        return Reading()  # another one may be called
     argument = function.args.args[0].arg
     inside = [node for statement in function.body for node in ast.walk(statement)]
     if any(isinstance(node, _BRANCHES) for node in inside):
@@ -124,7 +128,21 @@ def _uses(node: ast.AST, argument: str) -> list[_Use]:
 def _parse(source: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the code's own spelling, such as "\d" in a plain string
+        compile(source, "<code>", "exec", dont_inherit=True)  # finds more than parsing, such as a `return` outside
         return ast.parse(source)
+
+
+def _line(source: str, number: int) -> str:
+    lines = source.split("\n")
+    return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+
+def _binds_transform(node: ast.AST) -> bool:
+    """Say whether a node sets the name `transform`, or may."""
+    if isinstance(node, ast.Name):
+        return node.id == TRANSFORM and not isinstance(node.ctx, ast.Load)
+    name = getattr(node, "asname", None) or getattr(node, "name", None)
+    return name in (TRANSFORM, "*")
 
 
 def _defined(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -33,7 +33,7 @@ def plain(value: Any, path: str = "result", depth: int = 0) -> Any:
     """Copy a value as plain JSON: tuples become lists, whole numbers as keys become text; raises NotPlain."""
     if value is None or value is True or value is False:
         return value
-    if depth > DEEPEST:
+    if depth >= DEEPEST and isinstance(value, Mapping | list | tuple):
         raise NotPlain(f"the result is nested deeper than {DEEPEST} levels, or contains itself")
     match value:
         case str():

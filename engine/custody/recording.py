@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.documents.parse import digest
+from engine.disk import sha256_of
 from engine.rows import DocumentId
 from storage.backup import BackedUp
 from storage.case import Case
@@ -198,13 +198,13 @@ def record_verify(path: Path, checked: Verification) -> str:
 
 def record_backup(path: Path, out: Path, made: BackedUp) -> str:
     """Record that a case was copied to a file; return why not."""
-    facts = {"file": out.name, "sha256": digest(out), "is_sound": made.verification.is_sound}
+    facts = {"file": out.name, "sha256": sha256_of(out), "is_sound": made.verification.is_sound}
     return record_in(path, "backup", {**facts, "by": reviewer(), "versions": versions()})
 
 
 def repair_facts(path: Path) -> dict[str, Any]:
     """Return what the entry that tells of a repair says beside what was lost: from which file, by whom, by what."""
-    return {"file": path.name, "sha256": digest(path), "by": reviewer(), "versions": versions()}
+    return {"file": path.name, "sha256": sha256_of(path), "by": reviewer(), "versions": versions()}
 
 
 def record_conversion(path: Path, event: str) -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import sys
 from pathlib import Path
@@ -73,18 +74,21 @@ def read_log(path: Path) -> list[Entry]:
     return entries
 
 
-def check_log(say: Say, path: Path, custody: Entry) -> list[Entry]:
-    """Check the chain and that it ends as the manifest says; return its entries, none if something is wrong."""
+def check_log(say: Say, path: Path, custody: Entry) -> list[Entry] | None:
+    """Check the chain and that it ends as the manifest says; return its entries, None if something is wrong."""
     if not path.is_file():
         say.append(("log", UNKNOWN, f"{path}: there is no such file"))
-        return []
+        return None
     try:
         entries = read_log(path)
-        if not entries or entries[-1]["digest"] != custody["head"]:
+        if (entries[-1]["digest"] if entries else "") != custody["head"]:
             raise ValueError("its last entry is not the head in the manifest")
     except (ValueError, KeyError, TypeError) as error:
         say.append(("log", DIFFERS, f"{path.name}: {error}"))
-        return []
+        return None
+    if not entries:
+        say.append(("log", NOTE, "the case had none: nothing vouches for the results"))
+        return entries
     say.append(("log", OK, f"{path.name}: {len(entries)} entries, each linked to the one before"))
     if entries[0].get("documents_before") or entries[0].get("runs_before"):
         say.append(("log", NOTE, f"it began on {entries[0]['time'][:10]}; the case had documents or runs before"))
@@ -117,7 +121,8 @@ def check_record(say: Say, body: Entry, log: list[Entry]) -> None:
 def check_earlier(say: Say, earlier: Path, log: list[Entry]) -> None:
     """Check that this log goes on from the one of an earlier manifest: nothing before that was written anew."""
     custody = json.loads(earlier.read_bytes())["custody"]
-    goes_on = any(e["digest"] == custody["head"] for e in log[custody["entries"] - 1 : custody["entries"]])
+    count = custody["entries"]
+    goes_on = not count or any(e["digest"] == custody["head"] for e in log[count - 1 : count])
     text = "goes on from" if goes_on else "is not a later state of"
     say.append(("earlier", OK if goes_on else DIFFERS, f"this log {text} that of {earlier.name}"))
 
@@ -265,7 +270,7 @@ def check(say: Say, given: argparse.Namespace) -> None:
     log = check_log(say, beside(manifest, body["custody"]["file"]), body["custody"])
     if log:
         check_record(say, body, log)
-    if log and given.earlier:
+    if log is not None and given.earlier:
         check_earlier(say, given.earlier, log)
     if given.folder and not given.folder.is_dir():
         say.append(("sources", UNKNOWN, f"{given.folder} is not a folder"))
@@ -287,6 +292,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--public-key", default="", metavar="HEX", help="the key that must have signed the manifest")
     parser.add_argument("--earlier", type=Path, metavar="MANIFEST", help="an earlier manifest of the same case")
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # it may have no letters for the name of a file
+        sys.stdout.reconfigure(errors="backslashreplace")
     say: Say = []
     try:
         check(say, options)
@@ -294,7 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
         say.append(("manifest", UNKNOWN, f"{options.manifest}: {type(error).__name__}: {error}"))
     for what, state, text in say:
         plain = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)  # nothing steers the terminal
-        sys.stdout.write(f"{what:<10} {state:<13} {plain}\n".encode("utf-8", "backslashreplace").decode("utf-8"))
+        sys.stdout.write(f"{what:<10} {state:<13} {plain}\n")
     states = {state for _, state, _ in say}
     return 1 if DIFFERS in states else 2 if UNKNOWN in states else 0
 

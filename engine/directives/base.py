@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar, get_args
@@ -45,7 +44,8 @@ class Facts:
     datasets of which the plan does not tell them. `answers` says of each field of the answers that were seen how they
     look, by its path without numbers (`clauses.text_span`). `matches` are rows of the sample that a join which is
     rewritten has merged. `identifiers` are fields that hold an identifier in every row that was seen: one word with a
-    digit.
+    digit. `not_always_there` are fields that some row that was seen does not have, `not_always_text` those in which
+    some row has no text.
     """
 
     context_tokens: int = 8192
@@ -55,6 +55,8 @@ class Facts:
     answers: Mapping[str, AnswersSeen] = field(default_factory=lambda: FrozenMap({}))
     matches: Sequence[Mapping[str, Any]] = ()
     identifiers: frozenset[str] = frozenset()
+    not_always_there: frozenset[str] = frozenset()
+    not_always_text: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +147,10 @@ class Directive(ABC, Generic[P]):
         if node.kind not in self.needs:
             return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
         site = self._match(Site.at(plan, place, facts))
-        if isinstance(site, Site) and (reason := _shared_reason(site)):
-            return Blocked(reason)
-        return site
+        if isinstance(site, Blocked):
+            return site
+        reason = next(filter(None, (shared_reason(plan, node) for node in site.nodes)), "")
+        return Blocked(reason) if reason else site
 
     @abstractmethod
     def _match(self, site: Site) -> Site | Blocked:
@@ -243,14 +246,13 @@ def places(plan: Plan) -> list[Place]:
     return [Place(step.name, index) for step in plan.steps for index in range(len(step.operators))]
 
 
-def _shared_reason(site: Site) -> str:
-    """Say why no directive may touch a run: "" where one may."""
-    uses = Counter(name for step in site.plan.steps for name in step.operators)
-    for node in site.nodes:
-        if uses[node.name] > 1:
-            return f"{node.name} is used {uses[node.name]} times; a rewrite of one use would change the others"
-        if node.sample is not None:
-            return f"{node.name} works on a sample of {node.sample} rows, which other operators would not"
+def shared_reason(plan: Plan, node: Node) -> str:
+    """Say why no directive may touch an operator: "" where one may."""
+    uses = sum(step.operators.count(node.name) for step in plan.steps)
+    if uses > 1:
+        return f"{node.name} is used {uses} times; a rewrite of one use would change the others"
+    if node.sample is not None:
+        return f"{node.name} works on a sample of {node.sample} rows, which other operators would not"
     return ""
 
 

@@ -150,7 +150,7 @@ def _answer(site: Site) -> Schema:
 
 
 def _notes(site: Site) -> str:
-    return free_field(site.plan, f"{site.nodes[-1].name}_notes")
+    return free_field(site, f"{site.nodes[-1].name}_notes")
 
 
 def _decision(node: Map | Filter) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fields import fields_before
-from engine.directives.neighbours import Reader, reader_of, split_of
+from engine.directives.neighbours import reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object
 from engine.directives.splicing import free_field, free_name, spliced
@@ -47,14 +47,14 @@ class ChunkFiltering(Directive[FilteringParams]):
 
     def _match(self, site: Site) -> Site | Blocked:
         gather = site.node(Gather)
-        located = split_of(site, gather)
-        if located is None or located[1].number_key != gather.order_key:
+        split = split_of(site, gather)
+        if split is None or split.number_key != gather.order_key:
             return Blocked(f"no split before {gather.name} in its step numbered its chunks")
         reader = _reader(site)
         if reader is None:
             return Blocked(f"no map or filter behind {gather.name} says what its chunks are needed for")
-        if isinstance(reader.node, Filter):
-            return Blocked(f"{reader.node.name} filters the chunks already")
+        if isinstance(reader, Filter):
+            return Blocked(f"{reader.name} filters the chunks already")
         return site
 
     def params_schema(self, site: Site) -> dict[str, Any]:
@@ -64,9 +64,9 @@ class ChunkFiltering(Directive[FilteringParams]):
     def default_params(self, site: Site) -> FilteringParams:
         """Ask by the task of the operator that reads the chunks."""
         reader = _reader(site)
-        assert reader is not None and reader.node.prompt is not None  # _match
+        assert reader is not None and reader.prompt is not None  # _match
         place = field_place(site.node(Gather).rendered_key)
-        return FilteringParams(prompt=worded("chunk_relevance", place=place, task=task_of(reader.node.prompt)))
+        return FilteringParams(prompt=worded("chunk_relevance", place=place, task=task_of(reader.prompt)))
 
     def prompts(self, site: Site, params: FilteringParams) -> Sequence[ProposedPrompt]:
         """Return the prompt about a chunk."""
@@ -77,15 +77,15 @@ class ChunkFiltering(Directive[FilteringParams]):
     def definitions(self, site: Site) -> Template | None:
         """Return the prompt that the chunks are needed for."""
         reader = _reader(site)
-        return reader.node.prompt if reader else None
+        return reader.prompt if reader else None
 
     def apply(self, site: Site, params: FilteringParams) -> Plan:
         """Return the plan with fewer chunks."""
         gather, reader = site.node(Gather), _reader(site)
-        needed = free_field(site.plan, f"{gather.name}_is_needed")
+        needed = free_field(site, f"{gather.name}_is_needed")
         asking = Map(
             name=free_name(site.plan, f"{gather.name}_needed"),
-            model=reader.node.model if reader else None,
+            model=reader.model if reader else None,
             prompt=Template(params.prompt),
             schema=Schema((Field(needed, Scalar("boolean")),)),
         )
@@ -97,5 +97,5 @@ class ChunkFiltering(Directive[FilteringParams]):
         return spliced(site, [gather, asking, keeping])
 
 
-def _reader(site: Site) -> Reader | None:
+def _reader(site: Site) -> Map | Filter | None:
     return reader_of(site, {site.node(Gather).rendered_key})

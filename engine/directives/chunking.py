@@ -94,12 +94,14 @@ def merging(name: str, node: RowPromptNode, id_key: str, merge: Merge, prompt: s
     assert node.schema is not None  # what is cut up asks a model
     asked = merge_fields(node.schema, merge)
     named = {f.name for f in asked}
+    is_cut = bool(asked) and node.too_long != "split"  # a reduce puts the parts of a text together itself
     return Reduce(
         name=name,
         reduce_key=(id_key,),
         pass_through=True,
         associative=False,
         model=node.model,
+        too_long=node.too_long if is_cut else "error",
         prompt=Template(prompt, REDUCE_VARIABLES) if asked else None,
         schema=Schema(asked) if asked else None,
         aggregate=FrozenMap({f.name: _by_code(f) for f in node.schema.fields if f.name not in named}),

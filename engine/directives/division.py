@@ -20,7 +20,6 @@ LONGEST_KIND = 6
 """Words of a listed kind's name; what is longer is no name of one."""
 
 KINDS_TOGETHER = 3
-MOST_PARTS = 8
 
 _ENTRY = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<kind>[^\n{}]{2,1000})$", re.MULTILINE)
 
@@ -92,7 +91,7 @@ def without_kinds(text: str, left_out: Collection[str]) -> str:
     return re.sub(r"\0\n?", "", kept)
 
 
-def grouped(kinds: Sequence[str], most: int = MOST_PARTS) -> list[tuple[str, ...]]:
+def grouped(kinds: Sequence[str], most: int) -> list[tuple[str, ...]]:
     """Divide kinds into groups of about three, at most so many groups."""
     return even_parts(kinds, min(most, math.ceil(len(kinds) / KINDS_TOGETHER)))
 

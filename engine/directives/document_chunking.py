@@ -20,13 +20,14 @@ from engine.directives.chunking import (
 )
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, row_node, undividable
-from engine.directives.heuristics import MOST_NEXT, MOST_PREVIOUS, Window, chunk_sizes, windows
+from engine.directives.heuristics import MOST_NEXT, MOST_PREVIOUS, SHORTEST, Window, chunk_sizes, windows
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading
 from engine.directives.splicing import spliced, without_fields
 from engine.directives.wording import with_note, worded
 from engine.errors import PipelineError
+from engine.language.schema import ListOf, Schema
 from engine.language.template_text import field_place, rename_fields, replace_places, static_text
 from engine.language.templates import Template
 from engine.operators.filter import Filter
@@ -38,9 +39,6 @@ from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from models.protocol import CHARACTERS_PER_TOKEN
-
-SHORTEST = 800
-"""Tokens of a text from which on it is cut."""
 
 SMALLEST = 300
 """Tokens of a chunk: a shorter one says nothing by itself."""
@@ -187,10 +185,11 @@ class DocumentChunking(Directive[ChunkingParams]):
             quoted={params.split_key: split.chunk_key},
         )
         answered = frozenset(node.answered_fields)
-        part = replace(part, drop_keys=tuple(key for key in node.drop_keys if key in answered))
+        kept = tuple(key for key in node.drop_keys if key in answered)
+        part = replace(part, schema=_of_a_chunk(part), drop_keys=kept)
         dropped = [key for key in node.drop_keys if key not in answered]
         added = [split.chunk_key, gather.rendered_key, split.id_key, split.number_key]
-        merged = _merged(names, part, split, params)
+        merged = _merged(names, node, split, params)
         extra = merged.extra_fields if isinstance(node, Map) else tuple(merged.aggregate)
         tidy = without_fields(names.tidy, [*dropped, *added, *extra])
         nodes: list[Node] = [split, gather, part, merged, *tidy]
@@ -232,11 +231,18 @@ def _cutting(site: Site, params: ChunkingParams) -> tuple[Split, Gather]:
     return split, gathering(names.context, split, params.previous, params.following)
 
 
-def _merged(names: Names, part: Map | Filter, split: Split, params: ChunkingParams) -> Reduce:
-    if isinstance(part, Map):
-        return merging(names.merge, _kept(part), split.id_key, params.merge, params.merge_prompt)
+def _merged(names: Names, node: Map | Filter, split: Split, params: ChunkingParams) -> Reduce:
+    if isinstance(node, Map):
+        return merging(names.merge, _kept(node), split.id_key, params.merge, params.merge_prompt)
     count = FrozenMap({f"{names.merge}_parts": FrozenMap({"count": split.number_key})})
     return Reduce(name=names.merge, reduce_key=(split.id_key,), pass_through=True, aggregate=count)
+
+
+def _of_a_chunk(node: Map | Filter) -> Schema:
+    """Let lists be shorter than those of the whole answer must be: a chunk has a part of what they hold."""
+    assert node.schema is not None  # undividable
+    fields = node.schema.fields
+    return Schema(tuple(replace(f, type=replace(f.type, least=0)) if isinstance(f.type, ListOf) else f for f in fields))
 
 
 def _kept(node: Map) -> Map:
@@ -259,9 +265,10 @@ def _merges(node: Map | Filter) -> tuple[Merge, ...]:
 
 
 def _texts(site: Site) -> list[str]:
-    """Return the fields that may be cut: texts that are shown, no chunks already, and not short."""
+    """Return the fields that may be cut: texts that are shown, in all rows seen, no chunks already, and not short."""
     existing = fields_before(site).names
     chunks = {n.chunk_key for n in site.plan.operators if isinstance(n, Split)}
     chunks |= {n.rendered_key for n in site.plan.operators if isinstance(n, Gather)}
     texts = [t for t in long_texts(site) if t not in chunks and f"{t}_chunk" not in existing]
+    texts = [t for t in texts if t not in site.facts.not_always_text]
     return [t for t in texts if site.facts.field_tokens.get(t, SHORTEST) >= SHORTEST]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Params, Site, step_of
-from engine.directives.fields import fields_before, type_of_field
+from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.fields import fields_before, nodes_before, type_of_field
 from engine.directives.person_fields import holds_persons
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
@@ -119,6 +119,7 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
                 variables=_PAIR,
                 fields=fields,
                 shows=frozenset({resolution.key}),
+                places=tuple(field_place(resolution.key, side) for side in _PAIR),
             )
             for resolution in params.keys
             if resolution.similarity == "none"
@@ -195,10 +196,8 @@ def _shown(node: Reduce) -> frozenset[str]:
 def _keys(site: Site) -> list[str]:
     """Return the keys that hold words which may be written in several ways."""
     node = site.node(Reduce)
-    index = site.stop - 1
-    earlier = [site.plan.operator(name) for name in step_of(site.plan, site.step).operators[:index]]
     settled = {"filename", "path", *site.facts.identifiers}
-    for other in earlier:
+    for other in nodes_before(site.plan, site.place):
         match other:
             case Split():
                 settled |= {other.id_key, other.number_key}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.directives.base import Facts, Place, Site, step_of
@@ -47,7 +46,7 @@ def fields_of_input(site: Site, name: str) -> Fields:
 
 def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
     """Return the type of a field as the last operator before a place declares it, null apart; None if none does."""
-    for node in reversed(list(_nodes_before(plan, place))):
+    for node in reversed(nodes_before(plan, place)):
         for _, schema in parts_of(node, Schema):
             for field in schema.fields:
                 if field.name == name:
@@ -57,12 +56,16 @@ def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
     return None
 
 
-def _nodes_before(plan: Plan, place: Place) -> Iterator[Node]:
-    for step in plan.steps:
-        names = step.operators[: place.index] if step.name == place.step else step.operators
-        yield from (plan.operator(name) for name in names)
-        if step.name == place.step:
-            return
+def nodes_before(plan: Plan, place: Place) -> list[Node]:
+    """Return the operators that rows come through on their way to a place, in order."""
+    found: list[Node] = []
+    wanted = {place.step}
+    for step in reversed(plan.steps):
+        if step.name in wanted:
+            wanted |= set(step.inputs)
+            names = step.operators[: place.index] if step.name == place.step else step.operators
+            found = [*(plan.operator(name) for name in names), *found]
+    return found
 
 
 def _probed(plan: Plan, probe: Step, before: str, facts: Facts) -> Fields:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Place, Site, step_of
-from engine.directives.fitting import row_node
+from engine.directives.base import Blocked, Directive, Params, Place, Site, shared_reason, step_of
+from engine.directives.fitting import has_key, row_node
 from engine.directives.neighbours import before
 from engine.directives.proposals import an_object, one_of
 from engine.directives.splicing import free_name, spliced
+from engine.errors import PipelineError
 from engine.language.schema import ListOf
+from engine.language.template_text import replace_places
+from engine.language.templates import Template
 from engine.operators.gather import Gather
 from engine.operators.reduce import Reduce
 from engine.operators.unnest import Unnest
@@ -19,6 +23,10 @@ from engine.plan.plan import Plan
 
 _OF_ITEMS = {"union": "collect_unique", "concat": "collect"}
 """What computes of single items what the function computes of lists."""
+
+_ABOUT_ROWS = {"value_sampling": "chooses among the rows of a group", "fold_batch_size": "counts rows"}
+
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+inputs\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +53,13 @@ class Flattening(Directive[FlatteningParams]):
 
     def _match(self, site: Site) -> Site | Blocked:
         node = row_node(site)
-        gathered = next((index for index, other in before(site) if isinstance(other, Gather)), None)
-        if gathered is None:
+        if not any(isinstance(other, Gather) for other in before(site)):
             return Blocked(f"no gather before {node.name} in its step")
         reduce = _reduce(site.plan, site.place)
         if reduce is None:
             return Blocked(f"no reduce follows {node.name}: what it writes would be other rows")
+        if reason := shared_reason(site.plan, reduce) or has_key(reduce, _ABOUT_ROWS):
+            return Blocked(reason)
         if not _lists(site):
             return Blocked(f"{node.name} writes no list that {reduce.name} takes item by item")
         return site
@@ -93,11 +102,24 @@ def _is_taken_singly(reduce: Reduce, name: str) -> bool:
     if any(name in a.sources for a in others) or any(a.function not in _UNCHANGED_BY_REPEATS for a in others):
         return False
     functions = [a.function for a in reduce.aggregates if a.sources == (name,)]
-    seen = reduce.prompt.mentions("inputs") if reduce.prompt else frozenset[str]()
-    if reduce.prompt and (reduce.prompt.reads_unknown or seen - {name, *reduce.keys}):
+    prompts = [prompt for prompt in (reduce.prompt, reduce.fold_prompt) if prompt]
+    seen = frozenset[str]().union(*(prompt.mentions("inputs") for prompt in prompts))
+    if seen - {name, *reduce.keys} or not all(_shows_only(prompt, name) for prompt in prompts):
         return False
     shown = name in seen
     return name not in reduce.keys and all(f in _OF_ITEMS for f in functions) and (shown or bool(functions))
+
+
+def _shows_only(prompt: Template, name: str) -> bool:
+    """Say whether a prompt about rows does nothing else with a field of theirs than to show it."""
+    if "inputs" in prompt.all_reads.unknown:
+        return False
+    try:
+        for row in dict.fromkeys(_LOOP.findall(prompt.text)):
+            prompt = replace_places(prompt, lambda field: "" if field == name else None, row)
+    except PipelineError:  # written in a way that cannot be read
+        return False
+    return name not in prompt.mentions("inputs")
 
 
 _UNCHANGED_BY_REPEATS = frozenset({"collect_unique", "first", "min", "max", "union", "any"})

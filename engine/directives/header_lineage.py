@@ -71,7 +71,7 @@ class HeaderLineage(Directive[LineageParams]):
         asks = headers and split.method != "section"
         place = field_place(gather.content_key)
         reader = reader_of(site, {gather.rendered_key})
-        task = task_of(reader.node.prompt) if reader and reader.node.prompt else ""
+        task = task_of(reader.prompt) if reader and reader.prompt else ""
         return LineageParams(
             headers=headers,
             header_prompt=worded("headers", place=place) if asks else "",
@@ -102,16 +102,18 @@ class HeaderLineage(Directive[LineageParams]):
         parts = _parts(site, params)
         changed = gather
         if params.headers:
-            known = split.headers_key if split.method == "section" else _field(site.plan, gather, "headers")
+            known = split.headers_key if split.method == "section" else _field(site, gather, "headers")
             changed = replace(changed, doc_header_key=known)
         if params.summaries:
-            shown = _with_summaries(gather, _field(site.plan, gather, "summary"))
+            shown = _with_summaries(gather, _field(site, gather, "summary"))
             changed = replace(changed, peripheral_chunks=shown)
         written = tuple(field.name for _, _, field in parts)
         if not parts:
             return spliced(site, [changed])
+        reader = reader_of(site, {gather.rendered_key})
         noting = ParallelMap(
             name=free_name(site.plan, f"{gather.name}_notes"),
+            model=reader.model if reader else None,
             prompts=tuple(PromptPart(prompt=Template(text), output_keys=(f.name,)) for _, text, f in parts),
             schema=Schema(tuple(field for _, _, field in parts)),
         )
@@ -120,9 +122,9 @@ class HeaderLineage(Directive[LineageParams]):
 
 
 def _split(site: Site) -> Split:
-    located = split_of(site, site.node(Gather))
-    assert located is not None  # _match
-    return located[1]
+    split = split_of(site, site.node(Gather))
+    assert split is not None  # _match
+    return split
 
 
 def _parts(site: Site, params: LineageParams) -> list[tuple[str, str, Field]]:
@@ -130,15 +132,15 @@ def _parts(site: Site, params: LineageParams) -> list[tuple[str, str, Field]]:
     gather = site.node(Gather)
     parts = []
     if params.headers and _split(site).method != "section":
-        parts.append(("header_prompt", params.header_prompt, Field(_field(site.plan, gather, "headers"), _HEADERS)))
+        parts.append(("header_prompt", params.header_prompt, Field(_field(site, gather, "headers"), _HEADERS)))
     if params.summaries:
-        summary = Field(_field(site.plan, gather, "summary"), Scalar("string"))
+        summary = Field(_field(site, gather, "summary"), Scalar("string"))
         parts.append(("summary_prompt", params.summary_prompt, summary))
     return parts
 
 
-def _field(plan: Plan, gather: Gather, what: str) -> str:
-    return free_field(plan, f"{gather.name}_{what}")
+def _field(site: Site, gather: Gather, what: str) -> str:
+    return free_field(site, f"{gather.name}_{what}")
 
 
 def _shows_summaries(gather: Gather) -> bool:

@@ -69,10 +69,6 @@ class HeldTypes(Directive[HeldParams]):
         """Hold all that can be held."""
         return HeldParams(fields=_possible(site))
 
-    def variants(self, site: Site) -> Sequence[HeldParams]:
-        """Hold all that can be held."""
-        return (self.default_params(site),)
-
     def complaints(self, site: Site, params: HeldParams) -> Sequence[str]:
         """Refuse what cannot be held so, and a field named twice."""
         possible = _possible(site)

@@ -14,6 +14,9 @@ SMALLEST_SHARE, LARGEST_SHARE = 0.2, 0.8
 SMALLEST_BATCH = 0.2
 """Of the rows that fit one prompt of a reduce; the largest batch is all of them."""
 
+SHORTEST = 800
+"""Tokens of a text from which on parts of it are read in its place."""
+
 MOST_PREVIOUS, MOST_NEXT = 5, 2
 """Chunks shown around one, however long the document is."""
 

@@ -160,7 +160,7 @@ class Isolating(Directive[IsolatingParams]):
     def apply(self, site: Site, params: IsolatingParams) -> Plan:
         """Return the plan that asks side by side."""
         node = site.node(Map)
-        shared = _shared(site.plan, node, params)
+        shared = _shared(site, params)
         fields: list[Field] = []
         prompts = []
         for number, part in enumerate(params.parts):
@@ -175,26 +175,28 @@ class Isolating(Directive[IsolatingParams]):
             input=node.input,
             drop_keys=node.drop_keys,
         )
-        joined = _joined(site.plan, node, shared) if shared else []
+        joined = _joined(site, node, shared) if shared else []
         return spliced(site, [asking, *joined])
 
 
 def _part_of(field: Field, part: IsolatedPart, params: IsolatingParams) -> Field:
-    """Return the field of one part: of a list that several give, its own kinds, and twice its share of the items."""
+    """Return the field of one part: of a list that several give its own kinds, and at most twice its share of items."""
     givers = sum(field.name in other.fields for other in params.parts)
     if givers < 2 or not isinstance(field.type, ListOf):
         return field
     most = field.type.most and min(field.type.most, math.ceil(2 * field.type.most / givers))
-    return replace(field, type=replace(field.type, most=most, item=only_kinds(field.type.item, part.kinds)))
+    item = only_kinds(field.type.item, part.kinds)
+    return replace(field, type=replace(field.type, least=0, most=most, item=item))
 
 
 def _choices(node: Map) -> tuple[str, ...]:
     return choices_of_items(_answer(node).fields[0].type)[1] if len(_answer(node).fields) == 1 else ()
 
 
-def _joined(plan: Plan, node: Map, shared: dict[str, dict[int, str]]) -> list[Node]:
+def _joined(site: Site, node: Map, shared: dict[str, dict[int, str]]) -> list[Node]:
     """Put lists together that several prompts filled, row by row."""
-    marking = AddUuid(name=free_name(plan, f"{node.name}_id"), id_key=free_field(plan, f"{node.name}_row"))
+    plan = site.plan
+    marking = AddUuid(name=free_name(plan, f"{node.name}_id"), id_key=free_field(site, f"{node.name}_row"))
     parts = {name: tuple(fields.values()) for name, fields in shared.items()}
     joining = Reduce(
         name=free_name(plan, f"{node.name}_joined"),
@@ -206,14 +208,14 @@ def _joined(plan: Plan, node: Map, shared: dict[str, dict[int, str]]) -> list[No
     return [marking, joining, *without_fields(free_name(plan, f"{node.name}_tidy"), dropped)]
 
 
-def _shared(plan: Plan, node: Map, params: IsolatingParams) -> dict[str, dict[int, str]]:
+def _shared(site: Site, params: IsolatingParams) -> dict[str, dict[int, str]]:
     """Return the lists that several parts give: by name, the field of each part by its number."""
     holders: dict[str, list[int]] = {}
     for number, part in enumerate(params.parts):
         for name in dict.fromkeys(part.fields):
             holders.setdefault(name, []).append(number)
     return {
-        name: {number: free_field(plan, f"{name}_{place}") for place, number in enumerate(numbers, 1)}
+        name: {number: free_field(site, f"{name}_{place}") for place, number in enumerate(numbers, 1)}
         for name, numbers in holders.items()
         if len(numbers) > 1
     }

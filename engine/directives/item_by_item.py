@@ -57,8 +57,8 @@ class ItemNames:
         parts = ("row", "found", "each", "again", "quoted", "asked", "held", "joined", "tidy")
         operators = [free_name(site.plan, f"{stem}_{part}") for part in parts]
         steps = [free_name(site.plan, f"{site.step}_{part}", operators) for part in ("listed", "documents", "items")]
-        fields = [free_field(site.plan, f"{stem}_row_id")]
-        fields += [free_field(site.plan, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
+        fields = [free_field(site, f"{stem}_row_id")]
+        fields += [free_field(site, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
         return cls(*[*operators, *steps, *fields, field])
 
 
@@ -89,6 +89,7 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
         name=names.ask,
         model=node.model,
         too_long=node.too_long,
+        layout=node.layout,
         prompt=Template(worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.field))),
         schema=Schema((Field(names.holds, Enum(YES_NO)),)),
         probabilities=FrozenMap({names.sure: names.holds} if by_odds else {}),

@@ -41,14 +41,14 @@ def keywords_of(node: Map | Filter) -> tuple[str, ...]:
     """Return the words of an operator's question that a text about it may hold, without their endings."""
     asked = task_of(node.prompt) if node.prompt else ""
     names = " ".join(f"{f.name.replace('_', ' ')} {f.description}" for f in (node.schema.fields if node.schema else ()))
-    words = [w.casefold() for w in _WORD.findall(re.sub(r"\[[^\]\n]*\]", " ", f"{asked} {names}"))]
+    words = [w.lower() for w in _WORD.findall(re.sub(r"\[[^\]\n]*\]", " ", f"{asked} {names}"))]
     return tuple(dict.fromkeys(_stem(word) for word in words if word not in _NO_KEYWORDS))[:MOST_KEYWORDS]
 
 
 def keyword_condition(field: str, keywords: Sequence[str]) -> str:
     """Write the condition that a text holds one of some words, upper and lower case alike."""
     text = f"({field_expression(field)} | lower)"
-    return " or ".join(f"'{word.casefold()}' in {text}" for word in keywords)
+    return " or ".join(f"'{word.lower()}' in {text}" for word in keywords)
 
 
 def keyword_complaints(keywords: Sequence[str]) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Blocked, Directive, Params, Site, shared_reason
 from engine.directives.fields import fields_before
-from engine.directives.neighbours import Reader, reader_of
+from engine.directives.neighbours import reader_of
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import FIELD_NAME, a_list, a_prompt, a_word, an_object
 from engine.directives.splicing import free_field, free_name, spliced
@@ -16,6 +16,7 @@ from engine.directives.wording import task_of, with_note, worded
 from engine.language.schema import Field, Scalar, Schema
 from engine.language.template_text import field_place
 from engine.language.templates import Template
+from engine.operators.filter import Filter
 from engine.operators.map import Map
 from engine.operators.split import Split
 from engine.plan.plan import Plan
@@ -49,8 +50,10 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
         reader = _reader(site)
         if reader is None:
             return Blocked(f"no map or filter behind {split.name} reads its chunks")
-        if reader.node.examples:
-            return Blocked(f"{reader.node.name} has examples, which do not have what would be shown with them")
+        if reader.examples:
+            return Blocked(f"{reader.name} has examples, which do not have what would be shown with them")
+        if reason := shared_reason(site.plan, reader):
+            return Blocked(reason)
         return site
 
     def params_schema(self, site: Site) -> dict[str, Any]:
@@ -60,9 +63,9 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     def default_params(self, site: Site) -> MetadataParams:
         """Ask for three sentences about the document."""
         split, reader = site.node(Split), _reader(site)
-        assert reader is not None and reader.node.prompt is not None  # _match
-        field = free_field(site.plan, f"{split.name}_about")
-        task = task_of(reader.node.prompt)
+        assert reader is not None and reader.prompt is not None  # _match
+        field = free_field(site, f"{split.name}_about")
+        task = task_of(reader.prompt)
         return MetadataParams(fields=(field,), prompt=worded("metadata", place=field_place(split.split_key), task=task))
 
     def prompts(self, site: Site, params: MetadataParams) -> Sequence[ProposedPrompt]:
@@ -81,21 +84,20 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     def apply(self, site: Site, params: MetadataParams) -> Plan:
         """Return the plan that reads the beginning of the document first."""
         split, reader = site.node(Split), _reader(site)
-        assert reader is not None and reader.node.prompt is not None  # _match
+        assert reader is not None and reader.prompt is not None  # _match
         asking = Map(
             name=free_name(site.plan, f"{split.name}_document"),
-            model=reader.node.model,
+            model=reader.model,
             prompt=Template(params.prompt),
             schema=Schema(tuple(Field(name, Scalar("string")) for name in params.fields)),
             too_long="head",
         )
-        node = reader.node
-        prompt = with_note(reader.node.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
-        seen = (*node.input, *params.fields) if node.input else ()
-        changed = replace(node, prompt=prompt, drop_keys=(*node.drop_keys, *params.fields), input=seen)
+        prompt = with_note(reader.prompt, "note_metadata", places=[field_place(name) for name in params.fields])
+        seen = (*reader.input, *params.fields) if reader.input else ()
+        changed = replace(reader, prompt=prompt, drop_keys=(*reader.drop_keys, *params.fields), input=seen)
         return spliced(site, [asking, split], others=[changed])
 
 
-def _reader(site: Site) -> Reader | None:
+def _reader(site: Site) -> Map | Filter | None:
     chunk = site.node(Split).chunk_key
     return reader_of(site, {chunk, f"{chunk}_rendered"})

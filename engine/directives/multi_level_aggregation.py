@@ -206,9 +206,12 @@ def _rolled_up(node: Reduce) -> Mapping[str, Any]:
 
 
 def _candidates(site: Site) -> list[str]:
-    """Return fields by which groups may be divided: of the document first, then those the prompt does not read."""
+    """Return fields by which groups may be divided: of the document first, then those the prompt does not read.
+
+    A row that lacks the field of a key is in no group.
+    """
     node = site.node(Reduce)
-    existing = fields_before(site).names - set(node.keys)
+    existing = fields_before(site).names - set(node.keys) - site.facts.not_always_there
     held = {*node.answered_fields, *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
     plain = [

@@ -9,7 +9,9 @@ from typing import Any
 from engine.directives.base import Blocked, Site
 from engine.directives.fields import fields_before
 from engine.directives.fitting import has_key, long_texts, row_node, unreadable_prompt
+from engine.directives.heuristics import SHORTEST
 from engine.directives.keywords import keywords_of
+from engine.directives.proposals import a_number, one_of
 from engine.directives.rereading import naming_main_text, quoting_from, reading
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
 from engine.directives.wording import with_note
@@ -23,9 +25,6 @@ from engine.operators.split import Split
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
-
-SHORTEST = 800
-"""Tokens of a text from which on passages of it are chosen."""
 
 PASSAGE_TOKENS = 200
 SMALLEST_PASSAGE, LARGEST_PASSAGE = 50, 2000
@@ -53,7 +52,7 @@ class Passages:
         stem = site.nodes[-1].name
         names = [free_name(site.plan, f"{stem}_{part}") for part in ("passages", "collected", "tidy")]
         cut = Split(name=names[0], split_key=key, method="token_count", num_tokens=tokens)
-        return cls(cut, names[1], names[2], free_field(site.plan, f"{key}_passages"))
+        return cls(cut, names[1], names[2], free_field(site, f"{key}_passages"))
 
 
 def match_by_words(site: Site) -> Site | Blocked:
@@ -69,10 +68,11 @@ def match_by_words(site: Site) -> Site | Blocked:
 
 
 def texts(site: Site) -> list[str]:
-    """Return the texts of which passages may be shown: shown as they are wherever the prompt reads them."""
+    """Return the texts of which passages may be shown: in all rows seen, as they are wherever the prompt reads them."""
     node = row_node(site)
     existing = fields_before(site).names
     long = [text for text in long_texts(site) if site.facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
+    long = [text for text in long if text not in site.facts.not_always_text]
     return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in existing]
 
 
@@ -114,6 +114,6 @@ def _is_replaceable(node: Map | Filter, field: str) -> bool:
 def settings_schema(site: Site) -> dict[str, Any]:
     """Return the part of a JSON Schema that every choice of passages has."""
     return {
-        "split_key": {"type": "string", "enum": texts(site)},
-        "passage_tokens": {"type": "integer", "minimum": SMALLEST_PASSAGE, "maximum": LARGEST_PASSAGE},
+        "split_key": one_of(texts(site)),
+        "passage_tokens": a_number(SMALLEST_PASSAGE, LARGEST_PASSAGE),
     }

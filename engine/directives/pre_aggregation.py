@@ -76,13 +76,13 @@ class PreAggregation(Directive[ProjectionParams]):
         return ProjectionParams(
             field=field,
             map_prompt=worded("pre_aggregate", place=field_place(field), task=task_of(node.prompt)),
-            prompt=rename_fields(node.prompt, {field: _projected(site.plan, node, field)}, "inputs").text,
+            prompt=rename_fields(node.prompt, {field: _projected(site, node, field)}, "inputs").text,
         )
 
     def prompts(self, site: Site, params: ProjectionParams) -> Sequence[ProposedPrompt]:
         """Return both prompts."""
         node = site.node(Reduce)
-        fields, new = fields_before(site), _projected(site.plan, node, params.field)
+        fields, new = fields_before(site), _projected(site, node, params.field)
         return [
             ProposedPrompt(
                 name="map_prompt", text=params.map_prompt, fields=fields.closed, shows=frozenset({params.field})
@@ -103,10 +103,11 @@ class PreAggregation(Directive[ProjectionParams]):
     def apply(self, site: Site, params: ProjectionParams) -> Plan:
         """Return the plan with a map before the reduce."""
         node = site.node(Reduce)
-        new = _projected(site.plan, node, params.field)
+        new = _projected(site, node, params.field)
         asking = Map(
             name=free_name(site.plan, f"{node.name}_relevant"),
             model=node.model,
+            too_long=node.too_long,
             prompt=Template(params.map_prompt),
             schema=Schema((Field(new, Scalar("string")),)),
         )
@@ -121,8 +122,8 @@ class PreAggregation(Directive[ProjectionParams]):
         return spliced(site, [asking, changed, *without_fields(free_name(site.plan, f"{node.name}_tidy"), passed)])
 
 
-def _projected(plan: Plan, node: Reduce, field: str) -> str:
-    return free_field(plan, f"{field}_for_{node.name}")
+def _projected(site: Site, node: Reduce, field: str) -> str:
+    return free_field(site, f"{field}_for_{node.name}")
 
 
 def _candidates(site: Site) -> list[str]:
@@ -132,16 +133,16 @@ def _candidates(site: Site) -> list[str]:
     kinds = {name: type_of_field(site.plan, site.place, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
     existing = fields_before(site)
-    known = [name for name in texts if (name in existing.names or existing.is_open) and _renames(site.plan, node, name)]
+    known = [name for name in texts if (name in existing.names or existing.is_open) and _renames(site, node, name)]
     return sorted(known, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
 
 
-def _renames(plan: Plan, node: Reduce, field: str) -> bool:
+def _renames(site: Site, node: Reduce, field: str) -> bool:
     """Say whether the prompts name a field in a way that can be rewritten."""
     for prompt in (node.prompt, node.fold_prompt):
         try:
             if prompt:
-                rename_fields(prompt, {field: _projected(plan, node, field)}, "inputs")
+                rename_fields(prompt, {field: _projected(site, node, field)}, "inputs")
         except PipelineError:
             return False
     return True

@@ -81,7 +81,7 @@ class PreJoining(Directive[JoinProjectionParams]):
         left, right = (_candidates(site, side)[0] for side in SIDES)
         prompt = node.comparison_prompt
         for side, field in zip(SIDES, (left, right), strict=True):
-            prompt = rename_fields(prompt, {field: _projected(site.plan, node, side)}, side)
+            prompt = rename_fields(prompt, {field: _projected(site, node, side)}, side)
         task = task_of(node.comparison_prompt)
         return JoinProjectionParams(
             left_field=left,
@@ -94,7 +94,8 @@ class PreJoining(Directive[JoinProjectionParams]):
     def prompts(self, site: Site, params: JoinProjectionParams) -> Sequence[ProposedPrompt]:
         """Return the prompts of both sides and the comparison."""
         node, step = site.node(Equijoin), step_of(site.plan, site.step)
-        new = frozenset(_projected(site.plan, node, side) for side in SIDES)
+        gists = {side: _projected(site, node, side) for side in SIDES}
+        new = frozenset(gists.values())
         left, right = (fields_of_input(site, name) for name in step.inputs)
         both = None if left.is_open or right.is_open else left.names | right.names | new
         return [
@@ -108,7 +109,12 @@ class PreJoining(Directive[JoinProjectionParams]):
                 shows=frozenset({params.right_field}),
             ),
             ProposedPrompt(
-                name="comparison_prompt", text=params.comparison_prompt, variables=SIDES, fields=both, shows=new
+                name="comparison_prompt",
+                text=params.comparison_prompt,
+                variables=SIDES,
+                fields=both,
+                shows=new,
+                places=tuple(field_place(gist, side) for side, gist in gists.items()),
             ),
         ]
 
@@ -119,16 +125,23 @@ class PreJoining(Directive[JoinProjectionParams]):
     def apply(self, site: Site, params: JoinProjectionParams) -> Plan:
         """Return the plan with a step before the join for each side."""
         node, step = site.node(Equijoin), step_of(site.plan, site.step)
-        asked = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
+        sides = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
         maps: list[Map] = []
         steps: list[Step] = []
-        for side, source, prompt in asked:
-            field = Field(_projected(site.plan, node, side), Scalar("string"))
+        for side, source, prompt in sides:
+            field = Field(_projected(site, node, side), Scalar("string"))
             name = free_name(site.plan, f"{node.name}_{side}")
-            maps.append(Map(name=name, model=node.model, prompt=Template(prompt), schema=Schema((field,))))
+            asking = Map(
+                name=name,
+                model=node.model,
+                too_long=node.too_long,
+                prompt=Template(prompt),
+                schema=Schema((field,)),
+            )
+            maps.append(asking)
             steps.append(Step(free_name(site.plan, f"{site.step}_{side}"), (source,), (name,)))
         joining = replace(node, comparison_prompt=Template(params.comparison_prompt, frozenset(SIDES)))
-        new = [_projected(site.plan, node, side) for side in SIDES]
+        new = [_projected(site, node, side) for side in SIDES]
         tidy = without_fields(free_name(site.plan, f"{node.name}_tidy"), new)
         rest = step.operators[site.stop :]
         joined = replace(
@@ -137,8 +150,8 @@ class PreJoining(Directive[JoinProjectionParams]):
         return with_steps(site, [*maps, joining, *tidy], [*steps, joined])
 
 
-def _projected(plan: Plan, node: Equijoin, side: str) -> str:
-    return free_field(plan, f"{node.name}_{side}_gist")
+def _projected(site: Site, node: Equijoin, side: str) -> str:
+    return free_field(site, f"{node.name}_{side}_gist")
 
 
 def _candidates(site: Site, side: str) -> list[str]:

@@ -28,8 +28,9 @@ class ProposedPrompt:
     """A prompt among the parameters `name`, and what is demanded of it.
 
     `variables` are what it may use; `fields` those it may read through them (None: they are not all known), of which it
-    must read `shows`, and at least one of `shows_one`. `uses` is a variable that it must name. `partial`: it shows a
-    part of a document and must say so.
+    must read `shows`, and at least one of `shows_one`. `places` are how it is to show them, where that does not follow
+    from the first of `variables`. `uses` is a variable that it must name. `partial`: it shows a part of a document and
+    must say so.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ProposedPrompt:
     fields: frozenset[str] | None = None
     shows: frozenset[str] = frozenset()
     shows_one: frozenset[str] = frozenset()
+    places: tuple[str, ...] = ()
     uses: str = ""
     partial: bool = False
 
@@ -126,6 +128,8 @@ def _written_right(prompt: ProposedPrompt) -> str:
     except PipelineError:  # something else is wrong: the first error says so
         return ""
     bare = sorted(name for name in fields - set(prompt.variables) if template.uses(name))
+    if prompt.places:
+        return f"Write {', '.join(prompt.places)}." if bare else ""
     variable = "output" if "output" in prompt.variables else prompt.variables[0]
     if variable == "inputs":
         places = " ".join(field_place(name, "one") for name in bare)

@@ -142,6 +142,7 @@ def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingPara
             name=names.read,
             model=node.model,
             too_long=node.too_long,
+            layout=node.layout,
             prompt=Template(params.item_prompt),
             schema=Schema((quote,)),
         ),
@@ -153,4 +154,5 @@ def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingPara
 def _lists(site: Site) -> list[str]:
     node = row_node(site)
     fields = node.schema.fields if node.schema else ()
-    return [f.name for f in fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]
+    named = [f.name for f in fields if isinstance(f.type, ListOf) and not f.type.least]  # of ten asked for none may go
+    return [name for name in named if name not in node.drop_keys]

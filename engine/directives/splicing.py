@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from engine.directives.base import Site, step_of
+from engine.directives.fields import fields_before
 from engine.operators.map import Map
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
@@ -16,10 +17,11 @@ def free_name(plan: Plan, wanted: str, taken: Collection[str] = ()) -> str:
     return _free(wanted, {*_all_names(plan), *taken})
 
 
-def free_field(plan: Plan, wanted: str) -> str:
-    """Return `wanted`, or `wanted_2`, ..., as no operator reads, writes or drops and no text of one spells."""
-    named = {name for node in plan.operators for name in _named(node)}
-    return _free(wanted, named)
+def free_field(site: Site, wanted: str) -> str:
+    """Return `wanted`, or `wanted_2`, ..., as no operator reads, writes or drops, and no row has a field already."""
+    named = {name for node in site.plan.operators for name in _named(node)}
+    given = {name for names in site.facts.source_fields.values() for name in names}
+    return _free(wanted, named | given | fields_before(site).names)
 
 
 def spliced(site: Site, nodes: Sequence[Node], *, others: Sequence[Node] = ()) -> Plan:

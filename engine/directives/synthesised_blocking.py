@@ -62,6 +62,8 @@ class SynthesisedBlocking(Directive[BlockingParams]):
     purpose: ClassVar[str] = "asks only about pairs whose words have to do with each other"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
     prior: ClassVar[float] = 0.9
+    is_settled: ClassVar[bool] = True
+    compares_variants: ClassVar[bool] = True
 
     def _match(self, site: Site) -> Site | Blocked:
         node = site.node(Equijoin)
@@ -145,10 +147,11 @@ def judged_pairs(matches: Sequence[Mapping[str, Any]], left: str, right: str) ->
     `matches` are values of merged rows; a field that both sides have is called `x_left` and `x_right` there.
     """
     merged = [
-        (str(row.get(left, row.get(f"{left}_left", ""))), str(row.get(right, row.get(f"{right}_right", ""))))
+        (row.get(left, row.get(f"{left}_left")), row.get(right, row.get(f"{right}_right")))
         for row in matches[:MOST_MATCHES]
     ]
-    same = dict.fromkeys(pair for pair in merged if all(pair))
+    known = ((str(one), str(other)) for one, other in merged if one is not None and other is not None)
+    same = dict.fromkeys(pair for pair in known if all(pair))
     values = list(dict.fromkeys(value for _, value in same))
     pairs = [JudgedPair(*pair, True) for pair in same]
     for number, left_value in enumerate(dict.fromkeys(pair[0] for pair in same)):

@@ -34,7 +34,7 @@ def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:
     Hidden members (`.x`, `__MACOSX`) are passed over; a member that cannot be taken out is a failure of its own.
     """
     with zipfile.ZipFile(path) as archive:
-        members = [info for info in archive.infolist() if not info.is_dir()]
+        members = [info for info in archive.infolist() if not _is_folder(info)]
         if not members:
             raise DocumentError("the ZIP holds no files", reason="empty")
         visible = [info for info in members if not _is_hidden(info.filename)]
@@ -99,6 +99,11 @@ def _take_out(
         reason = "encrypted" if "assword" in str(error) else "corrupt"
         return ChildFailure(name, reason, message, "Ask for it again.")
     return ChildFile(name, target)
+
+
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    """Say whether a member is a folder; some programs of Windows end its name with a backslash."""
+    return info.is_dir() or (info.filename.endswith("\\") and not info.file_size)
 
 
 def _is_hidden(name: str) -> bool:

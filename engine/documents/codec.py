@@ -37,24 +37,34 @@ def document_to_json(document: Document) -> dict[str, Any]:
 
 def document_from_json(value: Mapping[str, Any]) -> Document:
     """Rebuild a document written by `document_to_json`; raise ValueError for another format."""
-    if value.get("format") != FORMAT:
-        raise ValueError(f"a stored document of format {value.get('format')!r}; this program reads format {FORMAT}")
-    bold = frozenset(value.get("bold", ()))
-    hidden = dict(value.get("hidden", ()))
+    _check_format(value)
     return Document(
         id=DocumentId(value["id"]),
         filename=value["filename"],
         kind=value["kind"],
         size_bytes=value["size_bytes"],
         pages=tuple(_page_from_json(number, page) for number, page in enumerate(value["pages"], 1)),
-        lines=tuple(
-            _line_from_json(number, line, bold=number in bold, hidden=hidden.get(number))
-            for number, line in enumerate(value["lines"], 1)
-        ),
+        lines=lines_from_json(value, 1, len(value["lines"])),
         tables=tuple(_table_from_json(table) for table in value["tables"]),
         outline=tuple(OutlineEntry(*entry) for entry in value["outline"]),
         metadata=tuple(value["metadata"].items()),
         warnings=tuple(value["warnings"]),
+    )
+
+
+def page_from_json(value: Mapping[str, Any], number: int) -> Page:
+    """Rebuild one page of a document written by `document_to_json`; raise ValueError for another format."""
+    _check_format(value)
+    return _page_from_json(number, value["pages"][number - 1])
+
+
+def lines_from_json(value: Mapping[str, Any], first: int, last: int) -> tuple[Line, ...]:
+    """Rebuild some lines of a document written by `document_to_json`, both inclusive, and no others."""
+    bold = frozenset(value.get("bold", ()))
+    hidden = dict(value.get("hidden", ()))
+    return tuple(
+        _line_from_json(number, line, bold=number in bold, hidden=hidden.get(number))
+        for number, line in enumerate(value["lines"][first - 1 : last], first)
     )
 
 
@@ -90,6 +100,11 @@ def _page_from_json(number: int, value: Mapping[str, Any]) -> Page:
         lines=None if lines is None else Span(*lines),
         rotation=value["rotation"],
     )
+
+
+def _check_format(value: Mapping[str, Any]) -> None:
+    if value.get("format") != FORMAT:
+        raise ValueError(f"a stored document of format {value.get('format')!r}; this program reads format {FORMAT}")
 
 
 def _line_from_json(number: int, value: list[Any], *, bold: bool, hidden: Hidden | None) -> Line:

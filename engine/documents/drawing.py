@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image as Pillow
-from PIL import ImageDraw, ImageSequence
+from PIL import ImageDraw
 
+from engine.disk import sha256_of
 from engine.documents.document import Box
 from engine.documents.images import frame_picture, open_image
 from engine.documents.kinds import recognise
 from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
-from engine.documents.parse import digest, parse_file
+from engine.documents.parse import parse_file
 from engine.documents.pdf import open_pdf, render_page
 from engine.errors import DocumentError
 
@@ -67,7 +68,7 @@ def _member(path: Path, member: str, id: str | None, scratch: Path, options: Par
         if member.startswith(child.name + "/"):
             return _member(child.path, member.removeprefix(child.name + "/"), id, scratch, options)
     for child in sorted(children, key=lambda child: child.name != member):
-        if child.name == member if id is None else digest(child.path) == id:
+        if child.name == member if id is None else sha256_of(child.path) == id:
             return child.path
     raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
 
@@ -79,9 +80,9 @@ def _pdf_picture(path: Path, page: int, dpi: int, options: ParseOptions) -> tupl
 
 
 def _frame_picture(path: Path, page: int, options: ParseOptions) -> tuple[Image, float]:
-    with open_image(path, options.max_pixels) as image:
+    with open_image(path) as image:
         _check_page(page, int(getattr(image, "n_frames", 1)))
-        return frame_picture(ImageSequence.Iterator(image)[page - 1])
+        return frame_picture(image, page, options.max_pixels)
 
 
 def _check_page(page: int, count: int) -> None:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from PIL import ExifTags, ImageOps
 from PIL import Image as Pillow
-from PIL import ImageOps, ImageSequence
 
 from engine.documents.drafts import Contents, PageDraft, Progress
 from engine.documents.ocr import Image
@@ -18,11 +18,20 @@ from engine.errors import DocumentError
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _LETTER_INCHES = 11.0
+_SIDEWAYS = (5, 6, 7, 8)
+"""Orientations of EXIF in which rows of the file are columns of the picture."""
+_SQUARE, _LONGEST_DOT = 1.1, 4.0
+"""How many times as long as wide the dots of a picture may be: to count as square, and to be believed at all."""
+_DAMAGE = (OSError, SyntaxError, ValueError, EOFError, KeyError, TypeError)
+"""What Pillow raises on damaged pictures."""
 
 
 def parse_image(path: Path, options: ParseOptions, progress: Progress) -> Contents:
-    """Read each frame of a picture by OCR; raise DocumentError (corrupt, too_large, too_many_pages)."""
-    with open_image(path, options.max_pixels) as image:
+    """Read each frame of a picture by OCR; raise DocumentError (corrupt, too_large, too_many_pages).
+
+    A frame that cannot be read is an empty page with a warning, unless no other can be read either.
+    """
+    with open_image(path) as image:
         count = int(getattr(image, "n_frames", 1))
         if count > options.max_pages:
             raise DocumentError(
@@ -31,29 +40,35 @@ def parse_image(path: Path, options: ParseOptions, progress: Progress) -> Conten
         progress("pages", count)
         pages: list[PageDraft] = []
         warnings: list[str] = []
-        for number, frame in enumerate(ImageSequence.Iterator(image), 1):
-            page, doubts = _read_frame(frame, options)
+        failures: list[DocumentError] = []
+        for number in range(1, count + 1):
+            try:
+                page, doubts = _read_frame(image, number, options)
+            except DocumentError as error:
+                failures.append(error)
+                page, doubts = PageDraft((), reason=str(error)), [str(error)]
             pages.append(page)
             warnings += [f"page {number}: {doubt}" for doubt in doubts]
             progress("page", number)
+        if len(failures) == count:
+            raise failures[0]
         return Contents(pages, metadata=[("format", str(image.format))], warnings=warnings)
 
 
 @contextmanager
-def open_image(path: Path, max_pixels: int) -> Iterator[Pillow.Image]:
-    """Open a picture; errors of its decoder inside the block become DocumentError too."""
-    Pillow.MAX_IMAGE_PIXELS = None  # our own limit, per picture, with our own words
+def open_image(path: Path) -> Iterator[Pillow.Image]:
+    """Open a picture of any size; errors of its decoder inside the block become DocumentError too."""
+    Pillow.MAX_IMAGE_PIXELS = None  # our own limit, per frame, with our own words
     Pillow.init()
+    with _damage_told(), Pillow.open(path, formats=FORMATS) as image:
+        yield image
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
     try:
-        with Pillow.open(path, formats=FORMATS) as image:
-            if image.width * image.height > max_pixels:
-                raise DocumentError(
-                    f"the picture has {image.width} x {image.height} dots; the limit is {max_pixels} in all",
-                    reason="too_large",
-                    advice="Save a smaller copy of the picture.",
-                )
-            yield image
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        yield
+    except _DAMAGE as error:
         raise DocumentError(
             f"the picture cannot be read ({error})",
             reason="corrupt",
@@ -61,13 +76,54 @@ def open_image(path: Path, max_pixels: int) -> Iterator[Pillow.Image]:
         ) from error
 
 
-def frame_picture(frame: Pillow.Image) -> tuple[Image, float]:
-    """Return a frame as people see it (turned as the camera says, on white) and its points per pixel."""
-    upright = _in_8_bits(ImageOps.exif_transpose(frame) or frame)
-    flat = Pillow.new("RGBA", upright.size, "white")
-    flat.alpha_composite(upright.convert("RGBA"))
-    picture = np.asarray(flat.convert("RGB"))[:, :, ::-1]
-    return picture, 72 / _dots_per_inch(frame)
+def frame_picture(image: Pillow.Image, number: int, max_pixels: int) -> tuple[Image, float]:
+    """Return frame `number` (from 1) as people see it, and its points per pixel; raise DocumentError.
+
+    That is: turned as the camera says, on white, and with square dots, which pages of a fax do not have. The reason of
+    an error is too_large or corrupt.
+    """
+    with _damage_told():
+        image.seek(number - 1)
+        _check_size(image, max_pixels)
+        resolution = _resolution(image)
+        upright = _in_8_bits(ImageOps.exif_transpose(image) or image)
+        flat = Pillow.new("RGBA", upright.size, "white")
+        flat.alpha_composite(upright.convert("RGBA"))
+        size, claimed = _squared(flat.size, resolution, max_pixels)
+        picture = flat.convert("RGB")
+        if size != picture.size:
+            picture = picture.resize(size, Pillow.Resampling.BICUBIC)
+        return np.asarray(picture)[:, :, ::-1], 72 / _dots_per_inch(max(size), claimed)
+
+
+def _check_size(image: Pillow.Image, max_pixels: int) -> None:
+    if image.width * image.height > max_pixels:
+        raise DocumentError(
+            f"the picture has {image.width} x {image.height} dots; the limit is {max_pixels} in all",
+            reason="too_large",
+            advice="Save a smaller copy of the picture.",
+        )
+
+
+def _resolution(image: Pillow.Image) -> tuple[float, float]:
+    """Return the dots per inch across and down that the file gives, as the picture is seen; 0 where it gives none.
+
+    To be asked before the frame is loaded: then Pillow turns pictures in TIFF, and forgets that it did.
+    """
+    claimed = image.info.get("dpi")
+    across, down = (float(claimed[0]), float(claimed[1])) if isinstance(claimed, tuple) else (0.0, 0.0)
+    return (down, across) if image.getexif().get(ExifTags.Base.Orientation) in _SIDEWAYS else (across, down)
+
+
+def _squared(size: tuple[int, int], resolution: tuple[float, float], max_pixels: int) -> tuple[tuple[int, int], float]:
+    """Return the size in which the dots of a picture are square, and how many of them then make an inch."""
+    across, down = resolution
+    finer, coarser = max(resolution), min(resolution)
+    if coarser <= 0 or not _SQUARE < finer / coarser <= _LONGEST_DOT:
+        return size, across
+    width, height = size[0] * (finer / across), size[1] * (finer / down)
+    share = min(1.0, (max_pixels / (width * height)) ** 0.5)
+    return (max(int(width * share), 1), max(int(height * share), 1)), finer * share
 
 
 def _in_8_bits(image: Pillow.Image) -> Pillow.Image:
@@ -79,16 +135,13 @@ def _in_8_bits(image: Pillow.Image) -> Pillow.Image:
     return Pillow.fromarray((values >> surplus).astype(np.uint8))
 
 
-def _dots_per_inch(frame: Pillow.Image) -> float:
+def _dots_per_inch(longest: int, claimed: float) -> float:
     """Trust the file's resolution when it gives a page of usual size; else assume the long side is 11 inches."""
-    longest = max(frame.size)
-    claimed = frame.info.get("dpi", (0, 0))
-    dpi = float(claimed[0]) if isinstance(claimed, tuple) else 0.0
-    return dpi if dpi > 0 and 2 <= longest / dpi <= 50 else longest / _LETTER_INCHES
+    return claimed if claimed > 0 and 2 <= longest / claimed <= 50 else longest / _LETTER_INCHES
 
 
-def _read_frame(frame: Pillow.Image, options: ParseOptions) -> tuple[PageDraft, list[str]]:
-    picture, scale = frame_picture(frame)
+def _read_frame(image: Pillow.Image, number: int, options: ParseOptions) -> tuple[PageDraft, list[str]]:
+    picture, scale = frame_picture(image, number, options.max_pixels)
     height, width = picture.shape[:2]
     if options.ocr == "never":
         return PageDraft((), width * scale, height * scale, "text", "a picture, and OCR is switched off"), []

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.disk import sha256_of
 from engine.documents.drafts import ParsedFile
 from engine.documents.events import (
     Duplicate,
@@ -27,7 +28,7 @@ from engine.documents.events import (
 from engine.documents.job import clear_folder, size_of
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
-from engine.documents.parse import digest, unreadable
+from engine.documents.parse import unreadable
 from engine.documents.pool import ParserPool
 from engine.documents.unpacking import TOO_LARGE, Budget, Share
 from engine.documents.walk import walk
@@ -149,7 +150,7 @@ class _Run:
             )
             return node
         try:
-            node.id = await asyncio.to_thread(digest, file)
+            node.id = DocumentId(await asyncio.to_thread(sha256_of, file))
         except OSError as error:
             node.error = unreadable(error)
             return node
@@ -252,7 +253,8 @@ class _Run:
         owner = parent if parsed.document is None else id
         children: list[dict[str, Any]] = []
         for inner in outcome.nodes:
-            async for event in self._report(inner, owner):
+            # The bytes may have been visited first at another path, or under another name.
+            async for event in self._report(replace(inner, path=f"{node.path}/{inner.name}"), owner):
                 if event.parent_id == id and not isinstance(event, Unpacked):
                     children.append(_child_entry(event, node.path))
                 yield event
@@ -260,7 +262,8 @@ class _Run:
             yield Unpacked(id, node.path, parent)
             return
         metadata = (*parsed.document.metadata, *((("children", children),) if children else ()))
-        yield Parsed(replace(parsed.document, metadata=metadata), node.path, parent, parsed.seconds)
+        document = replace(parsed.document, filename=Path(node.name).name, metadata=metadata)
+        yield Parsed(document, node.path, parent, parsed.seconds)
 
     def _report_known(self, id: DocumentId, path: str, parent: DocumentId | None) -> Iterator[FileEvent]:
         self.told.add(id)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import open_plain
 from engine.documents.parse import unreadable
 from engine.documents.parsers import INPUT
-from engine.documents.plain_file import open_plain
 from engine.errors import DocumentError
 
 LARGEST_COPY = 64 * 2**20

@@ -79,6 +79,7 @@ _OFFICE = {
     "ppt/presentation.xml": "pptx",
 }
 _OFFICE_NAMES = {"docx": "Word document", "xlsx": "Excel workbook", "pptx": "PowerPoint presentation"}
+_TAR_MARK, _TAR_PLACE = b"ustar", 257
 _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 _ADVICE = {
     "RTF document": "Save it as DOCX or PDF.",
@@ -87,6 +88,7 @@ _ADVICE = {
     "EPUB book": "Save it as HTML or PDF.",
     "HEIC picture": "Save it as JPEG or PNG.",
     "old Office or Outlook file": "Save it as DOCX, PDF or EML.",
+    "TAR archive": "Unpack it and add the folder.",
     "signature": "Ask the sender for the file without a separate signature.",
 }
 _HTML = re.compile(r"^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -153,10 +155,10 @@ def refuse_other_content(path: Path) -> None:
 
 def _kind_of_binary(path: Path, head: bytes, expected: str | None) -> str | None:
     """Tell a format by its first bytes; None where it must be text, if anything."""
+    if (kind := _kind_of_archive(path, head, expected)) is not None:
+        return kind
     if b"%PDF-" in head[:1024]:
         return "pdf"
-    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
-        return _kind_of_zip(path, expected)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         raise _office_error(path)
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
@@ -170,6 +172,15 @@ def _kind_of_binary(path: Path, head: bytes, expected: str | None) -> str | None
     for magic, what in _UNSUPPORTED_MAGIC:
         if head.startswith(magic) and not _is_word(magic, head):
             raise unsupported(what, expected)
+    return None
+
+
+def _kind_of_archive(path: Path, head: bytes, expected: str | None) -> str | None:
+    """Tell what begins as a ZIP does: before all else, for a PDF that is its first file begins soon behind its name."""
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _kind_of_zip(path, expected)
+    if head[_TAR_PLACE:].startswith(_TAR_MARK) and not _is_word(_TAR_MARK, head):
+        raise unsupported("TAR archive", expected)
     return None
 
 

@@ -24,10 +24,13 @@ _WORD = re.compile(r"\w{2,}")
 _ADDRESS = re.compile(r"\S+://\S+|\S+@\S+")
 _HEADER_ERRORS = (ValueError, IndexError, KeyError, AttributeError, TypeError, LookupError)
 """What the standard library's header parser raises on malformed headers."""
+_MAILS = ("message/rfc822", "message/global")
+"""Parts that are a whole mail of their own."""
 _EXTENSIONS = {
     "text/plain": ".txt",
     "text/html": ".html",
     "message/rfc822": ".eml",
+    "message/global": ".eml",
     "application/pdf": ".pdf",
     "image/jpeg": ".jpg",
     "image/png": ".png",
@@ -44,15 +47,12 @@ class _Parts:
 
 
 def parse_mail(data: bytes, scratch: Scratch) -> Contents:
-    """Read an e-mail; raise DocumentError (encrypted, corrupt)."""
+    """Read an e-mail; raise DocumentError (encrypted, unsupported, corrupt)."""
     data = data.removeprefix(codecs.BOM_UTF8)
     if data.startswith(_WIDE_MARKS) or b"\0" in data[:_HEAD_BYTES]:
         data = decode(data)[0].encode()
     message = BytesParser(policy=policy.default).parsebytes(data)
-    if message.get_content_type() in ("application/pkcs7-mime", "application/x-pkcs7-mime", "multipart/encrypted"):
-        raise DocumentError(
-            "the e-mail is encrypted", reason="encrypted", advice="Decrypt it in the mail program and export it again."
-        )
+    _refuse_sealed(message)
     headers = [(name, value) for name in _HEADERS for value in header_values(message, name)]
     if not headers and not message.keys():
         raise DocumentError("the file has no e-mail headers", reason="corrupt", advice="Export the e-mail again.")
@@ -75,6 +75,22 @@ def parse_mail(data: bytes, scratch: Scratch) -> Contents:
     page = text_page(text, "e-mail")
     page = replace(page, lines=[*page.lines, *_hidden_lines(parts, body)])
     return Contents([page], metadata=metadata, warnings=warnings, children=children, failures=failures)
+
+
+def _refuse_sealed(message: Message) -> None:
+    """Raise DocumentError where the text lies in an encryption (encrypted) or in a signature (unsupported)."""
+    kind = message.get_content_type()
+    is_wrapped = kind in ("application/pkcs7-mime", "application/x-pkcs7-mime")
+    if is_wrapped and str(message.get_param("smime-type", "")).lower() == "signed-data":
+        raise DocumentError(
+            "the e-mail lies in its own signature (S/MIME), which cannot be read",
+            reason="unsupported",
+            advice="Save it as text in the mail program, or ask the sender for it without a signature.",
+        )
+    if is_wrapped or kind == "multipart/encrypted":
+        raise DocumentError(
+            "the e-mail is encrypted", reason="encrypted", advice="Decrypt it in the mail program and export it again."
+        )
 
 
 def _hidden_lines(parts: _Parts, body: str) -> list[LineDraft]:
@@ -108,6 +124,11 @@ def header_values(message: Message, name: str) -> list[str]:
     return [value for value in clean if value]
 
 
+def _header_lines(message: Message) -> Iterator[str]:
+    for name in {name.lower(): name for name in message}.values():
+        yield from (f"{name}: {value}" for value in header_values(message, name))
+
+
 def _headers(message: Message, *names: str) -> Message:
     """Return a message of these headers alone, with the letters of raw bytes beyond ASCII.
 
@@ -133,7 +154,9 @@ def _sort_parts(part: Message, parts: _Parts) -> None:
         parts.bodies.append(part)
     elif kind == "multipart/alternative":
         _sort_alternatives([p for p in part.get_payload() if isinstance(p, Message)], parts)
-    elif part.is_multipart() and kind != "message/rfc822":
+    elif part.is_multipart() and kind not in _MAILS:
+        if part.get_content_maintype() == "message":  # a report: what it says are headers, often without a body
+            parts.bodies.append(part)
         for inner in part.get_payload():
             if isinstance(inner, Message):
                 _sort_parts(inner, parts)
@@ -195,6 +218,9 @@ def _filename(part: Message) -> str:
 
 
 def _body_text(part: Message, warnings: list[str]) -> str:
+    if part.get_content_maintype() == "message":
+        blocks = ("\n".join(_header_lines(inner)) for inner in part.get_payload() if isinstance(inner, Message))
+        return "\n\n".join(filter(None, blocks))
     text = _decoded(part, warnings)
     return visible_text(text) if part.get_content_type() == "text/html" else text
 
@@ -235,7 +261,7 @@ def _take_out(attachments: list[Message], scratch: Scratch) -> tuple[list[ChildF
 
 
 def _attached_bytes(part: Message) -> bytes:
-    if part.get_content_type() != "message/rfc822":
+    if part.get_content_type() not in _MAILS:
         return _bytes(part)
     inner = part.get_payload(0) if part.is_multipart() else None
     return inner.as_bytes(policy=policy.compat32) if isinstance(inner, Message) else _bytes(part)
@@ -243,7 +269,7 @@ def _attached_bytes(part: Message) -> bytes:
 
 def _invented_name(part: Message, number: int) -> str:
     kind = part.get_content_type()
-    if kind == "message/rfc822" and part.is_multipart():
+    if kind in _MAILS and part.is_multipart():
         inner = part.get_payload(0)
         subject = header_values(inner, "Subject") if isinstance(inner, Message) else []
         if subject:

@@ -84,6 +84,7 @@ _SMALLEST_SIDE = 3
 _SIDE_MARGIN = 0.2
 _TOP_MARGIN = 0.15
 _SAMPLE = 8
+_MOST_SLANT = math.radians(20)
 _LEAST_CONFIDENCE = 0.5
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 
@@ -221,7 +222,8 @@ def _skew(quads: Quads) -> float:
         return 0.0
     run = wide[:, 1] - wide[:, 0]
     angles = np.arctan2(run[:, 1], run[:, 0])
-    return float(np.median(angles[np.abs(angles) < math.radians(20)])) if (np.abs(angles) < 0.35).any() else 0.0
+    slight = angles[np.abs(angles) < _MOST_SLANT]
+    return float(np.median(slight)) if slight.size else 0.0
 
 
 def _rotated(quads: Quads, angle: float) -> Quads:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.disk import is_disk_full
+from engine.disk import is_disk_full, sha256_of
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
 from engine.documents.kinds import recognise
 from engine.documents.leftovers import Scratch, named_apart
 from engine.documents.options import ParseOptions
-from engine.documents.plain_file import open_plain
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.rows import DocumentId
@@ -42,7 +40,7 @@ def parse_file(
                 reason="too_large",
                 advice="Split it into smaller files and read those.",
             )
-        id = digest(path)
+        id = DocumentId(sha256_of(path))
         recognised = recognise(path, name)
         share = share or Share.of(size, options)
         folder = Scratch(scratch, share)
@@ -61,12 +59,6 @@ def parse_file(
     contents = replace(contents, warnings=[*recognised.warnings, *contents.warnings])
     document = make_document(contents, id=id, filename=Path(name).name, kind=recognised.kind, size_bytes=size)
     return ParsedFile(document, recognised.kind, *parts)
-
-
-def digest(path: Path) -> DocumentId:
-    """Return the SHA-256 of a file, read in blocks. Raises OSError, also for what is no regular file."""
-    with open_plain(path) as stream:
-        return DocumentId(hashlib.file_digest(stream, "sha256").hexdigest())
 
 
 def unreadable(error: OSError) -> DocumentError:

@@ -12,7 +12,7 @@ from engine.documents.document import Box, Hidden
 from engine.documents.drafts import LineDraft
 from engine.documents.mupdf import first_line, pymupdf
 from engine.documents.pdf_hidden import Painted, Place, hidden_characters, how_hidden
-from engine.documents.pdf_notes import WIDGET_ERRORS, read_fields, read_notes
+from engine.documents.pdf_notes import WIDGET_ERRORS, is_inside, read_fields, read_notes
 from engine.documents.reading_order import ASKEW, Fragment, is_right_to_left, turned
 
 FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
@@ -191,7 +191,7 @@ def _with_buttons(page: Any, fragments: list[Fragment], matrix: Any) -> list[Fra
     """Write check boxes and radio buttons as `[x]` and `[ ]`, in place of the glyph that draws the tick."""
     for widget in page.widgets(types=_BUTTONS):
         box = _box(pymupdf.Rect(widget.rect) * matrix)
-        fragments = [f for f in fragments if not _inside(f.box, box)]
+        fragments = [f for f in fragments if not is_inside(f.box, box)]
         fragments.append(Fragment("[x]" if _is_ticked(page, widget) else "[ ]", box, box))
     return fragments
 
@@ -224,12 +224,7 @@ def _rules(paths: list[dict[str, Any]], matrix: Any) -> tuple[Box, ...]:
 
 
 def _has_text(image: Box, fragments: list[Fragment]) -> bool:
-    return sum(len(f.text) for f in fragments if _inside(f.box, image)) >= 20
-
-
-def _inside(inner: Box, outer: Box) -> bool:
-    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
-    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
+    return sum(len(f.text) for f in fragments if is_inside(f.box, image)) >= 20
 
 
 def _area(box: Box) -> float:

@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.documents.answers import LONGEST_LINE, plain_output, read_line
 from engine.documents.codec import box_to_json
 from engine.documents.document import Box
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.parsers import cage_line, child_command, child_environment
 from engine.errors import DocumentError
@@ -42,24 +44,35 @@ def render_page(  # noqa: PLR0913 - what is drawn, and how
     what reading the file raises.
     """
     options = options or ParseOptions()
-    with tempfile.TemporaryDirectory(prefix="redwell-", dir=child.folder if child else None) as scratch:
+    with _scratch(child) as scratch:
         command: dict[str, object] = {
             "do": "render",
             "path": str(path.absolute()),
             "page": page,
             "boxes": [box_to_json(box) for box in boxes],
             "dpi": dpi,
-            "out": str(Path(scratch) / "page.png"),
+            "out": str(scratch / "page.png"),
             "member": member,
             "member_id": member_id,
-            "scratch": scratch,
+            "scratch": str(scratch),
             "options": options.to_json(),
         }
         if child is None:
-            check_answer(ask_child(command, options, Path(scratch), [path.absolute()]))
+            check_answer(ask_child(command, options, scratch, [path.absolute()]))
         else:
             check_answer(child.ask(command))
-        shutil.move(plain_output(Path(scratch) / "page.png", PNG), out)
+        shutil.move(plain_output(scratch / "page.png", PNG), out)
+
+
+@contextmanager
+def _scratch(child: Child | None) -> Iterator[Path]:
+    """Yield an empty folder: in that of a child, which may write nowhere else, or one of its own."""
+    if child is None:
+        with scratch_folder() as folder:
+            yield folder
+    else:
+        with tempfile.TemporaryDirectory(dir=child.folder) as name:
+            yield Path(name)
 
 
 class Child:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.documents.answers import plain_output
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.render import ask_child, check_answer
 
@@ -64,15 +64,15 @@ class ReportSpec:
 def make_report(spec: ReportSpec, out: Path, options: ParseOptions | None = None) -> None:
     """Write the report to `out`. Raises DocumentError (`crashed`, also when it takes too long; `out_of_memory`)."""
     options = options or ParseOptions()
-    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch:
-        file = Path(scratch) / "report.json"
+    with scratch_folder() as scratch:
+        file = scratch / "report.json"
         file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
         command: dict[str, object] = {
             "do": "report",
             "spec": str(file),
-            "out": str(Path(scratch) / "report.pdf"),
+            "out": str(scratch / "report.pdf"),
             "options": options.to_json(),
         }
         pictures = [Path(place.picture).absolute() for s in spec.sections for place in s.places if place.picture]
-        check_answer(ask_child(command, options, Path(scratch), pictures))
-        shutil.move(plain_output(Path(scratch) / "report.pdf", b"%PDF-"), out)
+        check_answer(ask_child(command, options, scratch, pictures))
+        shutil.move(plain_output(scratch / "report.pdf", b"%PDF-"), out)

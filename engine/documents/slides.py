@@ -13,10 +13,12 @@ from pptx.exc import PackageNotFoundError
 from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
+from engine.documents.office import DRAWN, counted, is_fallback, were
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
 _ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
+_PICTURES = ("{http://schemas.openxmlformats.org/presentationml/2006/main}pic", *DRAWN)
 
 
 def parse_slides(path: Path, options: ParseOptions) -> Contents:
@@ -26,17 +28,16 @@ def parse_slides(path: Path, options: ParseOptions) -> Contents:
     try:
         slides = list(pptx.Presentation(str(path)).slides)
         pages = [_page(slide) for slide in slides]
-        pictures = sum(_is_picture(shape) for slide in slides for shape in _shapes(slide.shapes))
+        pictures = sum(_pictures(slide) for slide in slides)
     except _ERRORS as error:
         raise DocumentError(
             f"the PowerPoint file cannot be read ({error})",
             reason="corrupt",
             advice="Open it in a presentation program and save it again.",
         ) from error
-    warnings = [f"{pictures} pictures on the slides were not read"] if pictures else []
+    warnings = [f"{were(pictures, 'picture', ' on the slides')} not read"] if pictures else []
     if hidden := [str(number) for number, slide in enumerate(slides, 1) if _is_hidden(slide)]:
-        count = f"{len(hidden)} hidden slide{'s' if len(hidden) > 1 else ''}"
-        warnings.append(f"{count}, read as text that is not shown: {', '.join(hidden)}")
+        warnings.append(f"{counted(len(hidden), 'hidden slide')}, read as text that is not shown: {', '.join(hidden)}")
     return Contents(pages, warnings=warnings)
 
 
@@ -79,5 +80,6 @@ def _text_lines(text: str) -> Iterator[str]:
             yield " ".join(line.split())
 
 
-def _is_picture(shape: Any) -> bool:
-    return hasattr(shape, "image")
+def _pictures(slide: Any) -> int:
+    """Count the pictures of a slide, linked ones too, its charts and its diagrams."""
+    return sum(not is_fallback(picture) for picture in slide._element.iter(*_PICTURES))

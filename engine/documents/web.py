@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import warnings as python_warnings
 from collections.abc import Iterator
@@ -131,9 +132,11 @@ def _colour(text: str) -> _Colour | None:
     return _NAMED.get(text)
 
 
-_INVISIBLE = ("script", "style", "noscript", "template", "head", "title", "svg", "object", "iframe")
+_INVISIBLE = ("script", "style", "noscript", "template", "head", "title", "svg", "object", "iframe", "datalist")
 _UNSEEN = re.compile("[\u00ad\u034f\u200b-\u200f\u2060\ufeff]")
 """Characters without a width, of which mails have long rows."""
+_NOT_SHOWN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Those of them that only say where a line may break, or may not; the others join letters or tell their direction."""
 
 _BLOCK_NAMES = """
 address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
@@ -142,12 +145,16 @@ h1 h2 h3 h4 h5 h6 header hr html li main nav ol option p pre section summary tab
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _CELLS = frozenset(("td", "th"))
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?\s*([\w-]+)", re.I)
+_WIDE = ("utf-16", "utf-32")
+_TICKS = frozenset(("checkbox", "radio"))
+_WITHOUT_TEXT = frozenset(("hidden", "password", "file", "image"))
 
 
 def parse_html(data: bytes) -> Contents:
     """Read an HTML file; scripts and styles are left out, table rows become one line each.
 
-    What a `style` or an attribute hides stands, marked, behind the line of its block.
+    Controls of forms say what is filled in. What a `style` or an attribute hides stands, marked, behind the line of its
+    block.
     """
     text, encoding, warnings = _decode(data)
     soup = _soup(text)
@@ -179,7 +186,8 @@ def _decode(data: bytes) -> tuple[str, str, list[str]]:
     if declared:
         name = declared[1].decode("ascii")
         try:
-            return decode_declared(data, name), name.lower(), []
+            if not codecs.lookup(name).name.startswith(_WIDE):  # a tag that is found byte by byte is in neither
+                return decode_declared(data, name), name.lower(), []
         except (LookupError, UnicodeDecodeError):
             pass  # a wrong declaration is common; the statistics below decide
     return decode(data)
@@ -189,10 +197,37 @@ def _lines(soup: BeautifulSoup) -> Iterator[LineDraft]:
     looks = Looks(soup)
     for tag in soup.find_all(_INVISIBLE):
         tag.extract()
+    _fill_in(soup)
     writer = _LineWriter(looks)
     for node in soup.descendants:
         yield from writer.take(node)
     yield from writer.flush()
+
+
+def _fill_in(soup: BeautifulSoup) -> None:
+    """Write into the controls of forms what they show: values, ticks, and the options that are chosen."""
+    for field in soup.find_all("input"):
+        if text := _shown(field):
+            field.append(f" {text} ")
+    for choice in soup.find_all("select"):
+        choice.string = f" {_chosen(choice)} "
+
+
+def _shown(field: Tag) -> str:
+    kind = str(field.get("type") or "text").lower()
+    if kind in _TICKS:
+        return "[x]" if field.has_attr("checked") else "[ ]"
+    return "" if kind in _WITHOUT_TEXT else str(field.get("value") or "")
+
+
+def _chosen(choice: Tag) -> str:
+    """Return the options that are selected; of a list that drops down the last of them, without one the first."""
+    options = choice.find_all("option")
+    selected = [option for option in options if option.has_attr("selected")]
+    if not choice.has_attr("multiple"):
+        drops_down = str(choice.get("size") or "1") in ("0", "1")
+        selected = selected[-1:] or (options[:1] if drops_down else [])
+    return ", ".join(" ".join(option.get_text().split()) or str(option.get("label") or "") for option in selected)
 
 
 class _LineWriter:
@@ -216,7 +251,7 @@ class _LineWriter:
 
     def flush(self) -> Iterator[LineDraft]:
         """Yield the line collected so far, if it has text, and what is hidden in it."""
-        text = " ".join("".join(self._line).split())
+        text = " ".join(_NOT_SHOWN.sub("", "".join(self._line)).split())
         self._line.clear()
         if text:
             yield LineDraft(text)

@@ -20,6 +20,7 @@ from lxml import etree
 from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
+from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, were
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError
 
@@ -74,6 +75,14 @@ class Looks:
                 return
             yield style
             name = _value_of(style, "w:basedOn")
+
+    def list_of(self, paragraph: Any) -> tuple[str | None, str | None]:
+        """Return the list that a paragraph is in and its level, by its own properties or its style; None for none."""
+        holders = [paragraph, *self._based(_value_of(paragraph, "w:pPr/w:pStyle"))]
+        number = next((n for holder in holders if (n := _value_of(holder, "w:pPr/w:numPr/w:numId"))), None)
+        if number is None:
+            return None, None
+        return number, next((n for holder in holders if (n := _value_of(holder, "w:pPr/w:numPr/w:ilvl"))), "0")
 
     def _is_on_white(self, run: Any, paragraph: Any, properties: list[Any]) -> bool:
         grounds = [*properties, *(paragraph.iterchildren(qn("w:pPr")) if paragraph is not None else ())]
@@ -130,14 +139,14 @@ _CONTAINERS = frozenset(
     for tag in ("w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:txbxContent", "w:body")
 )
 _STORIES = (*_NOTES, "header", "footer")
-_PICTURES = (qn("a:blip"), qn("c:chart"), qn("dgm:relIds"), "{urn:schemas-microsoft-com:vml}imagedata")
-_BREAKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_SKIPPED = frozenset((_FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
+_PICTURES = (qn("a:blip"), "{urn:schemas-microsoft-com:vml}imagedata", *DRAWN)
+_BREAKS = {qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+_SKIPPED = frozenset((FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
 _ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 _TICKS = {0xF0FB: "[x]", 0xF0FC: "[x]", 0xF0FD: "[x]", 0xF0FE: "[x]", 0xF06F: "[ ]", 0xF0A8: "[ ]"}
 """Signs of the font Wingdings that forms use."""
 _CODE = re.compile(r"[0-9A-Fa-f]{1,4}")
+_NO_NUMBERS: Final = (None, "bullet", "none")
 
 _WITH_MACROS = "application/vnd.ms-word.document.macroEnabled.main+xml"
 PartFactory.part_type_for[_WITH_MACROS] = DocumentPart  # python-docx knows only the one without
@@ -149,9 +158,10 @@ def parse_docx(path: Path, options: ParseOptions) -> Contents:
         check_bomb(archive.infolist(), options)
     try:
         document = _open(path)
-        lines = list(_document_lines(document))
+        looks = Looks(document)
+        lines = list(_document_lines(document, looks))
         metadata = _metadata(document)
-        warnings = _left_out(document)
+        warnings = _left_out(document, looks)
     except _ERRORS as error:
         raise DocumentError(
             f"the Word file cannot be read ({error})",
@@ -169,20 +179,55 @@ def _open(path: Path) -> Any:
     return part.document
 
 
-def _left_out(document: Any) -> list[str]:
-    """Say what of the body, the headers and footers, and the notes was not read."""
+def _left_out(document: Any, looks: Looks) -> list[str]:
+    """Say what of the body, the headers and footers, and the notes is not in the text."""
     stories = list(_stories(document))
-    pictures = sum(not _is_fallback(picture) for story in stories for picture in story.iter(*_PICTURES))
+    pictures = sum(not is_fallback(picture) for story in stories for picture in story.iter(*_PICTURES))
     inserted = sum(1 for story in stories for _ in story.iter(qn("w:altChunk")))
-    warnings = [f"{_were(pictures, 'picture')} not read"] if pictures else []
+    warnings = [f"{were(pictures, 'picture')} not read"] if pictures else []
     if inserted:
         advice = "open the document in Word and save it again, which makes their text part of its own"
-        warnings.append(f"{_were(inserted, 'inserted file')} not read; {advice}")
+        warnings.append(f"{were(inserted, 'inserted file')} not read; {advice}")
+    if numbers := _automatic_numbers(document, stories, looks):
+        verb = "is" if numbers == 1 else "are"
+        warnings.append(f"{counted(numbers, 'automatic number')} of paragraphs {verb} not in the text")
     return warnings
 
 
-def _were(number: int, what: str) -> str:
-    return f"1 {what} was" if number == 1 else f"{number} {what}s were"
+def _automatic_numbers(document: Any, stories: Iterable[Any], looks: Looks) -> int:
+    """Count the paragraphs that have a number which no text holds: Word works it out when it shows the file."""
+    formats = _list_formats(document)
+    if not formats:
+        return 0
+    return sum(
+        formats.get(looks.list_of(paragraph)) not in _NO_NUMBERS and not is_fallback(paragraph)
+        for story in stories
+        for paragraph in story.iter(qn("w:p"))
+    )
+
+
+def _list_formats(document: Any) -> dict[tuple[str | None, str | None], str | None]:
+    """Return how the paragraphs of each list are numbered, by the list and the level in it."""
+    formats: dict[tuple[str | None, str | None], str | None] = {}
+    for relation in document.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith("/numbering"):
+            continue
+        root = _root(relation.target_part)
+        kinds = list(root.iterchildren(qn("w:abstractNum")))
+        by_number = {kind.get(qn("w:abstractNumId")): kind for kind in kinds}
+        by_style = {_value_of(kind, "w:styleLink"): kind for kind in kinds}
+        for one in root.iterchildren(qn("w:num")):
+            kind = by_number.get(_value_of(one, "w:abstractNumId"))
+            if kind is not None and (style := _value_of(kind, "w:numStyleLink")) is not None:
+                kind = by_style.get(style)
+            own = one.iterfind(f"{qn('w:lvlOverride')}/{qn('w:lvl')}")
+            for level in (*(kind.iterchildren(qn("w:lvl")) if kind is not None else ()), *own):
+                formats[one.get(qn("w:numId")), level.get(qn("w:ilvl"))] = _format_of(level)
+    return formats
+
+
+def _format_of(level: Any) -> str | None:
+    return None if _value_of(level, "w:lvlText") == "" else _value_of(level, "w:numFmt") or "decimal"
 
 
 def _stories(document: Any) -> Iterator[Any]:
@@ -198,8 +243,7 @@ def _root(part: Any) -> Any:
     return etree.fromstring(part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
-def _document_lines(document: Any) -> Iterator[LineDraft]:
-    looks = Looks(document)
+def _document_lines(document: Any, looks: Looks) -> Iterator[LineDraft]:
     yield from _margin_lines(document, "header", looks)
     yield from _block_lines(document.element.body, looks)
     yield from _note_lines(document, looks)
@@ -304,12 +348,8 @@ _SIGNS: Final[Mapping[str, Callable[[Any], str]]] = {
 def _text_boxes(paragraph: Any) -> Iterator[Any]:
     """Yield text boxes once: Word writes each a second time as a fallback for old readers."""
     for box in paragraph.iter(qn("w:txbxContent")):
-        if not _is_fallback(box):
+        if not is_fallback(box):
             yield box
-
-
-def _is_fallback(element: Any) -> bool:
-    return any(ancestor.tag == _FALLBACK for ancestor in element.iterancestors())
 
 
 def _table_lines(table: Any, looks: Looks) -> Iterator[LineDraft]:

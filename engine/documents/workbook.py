@@ -18,22 +18,33 @@ from openpyxl.utils.exceptions import InvalidFileException
 from engine.documents.archive import check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
+from engine.documents.office import DRAWN, counted, is_fallback, were
 from engine.documents.options import ParseOptions
 from engine.documents.records import column_names, with_surplus
 from engine.errors import DocumentError
 
-# What a sheet of an XLSX holds besides its values: comments, hidden rows, formulas that were never computed.
+# What a sheet of an XLSX holds besides its values: comments, text boxes, pictures, hidden rows, and formulas that were
+# never computed.
 
 _MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_STRICT: Final = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
+_WORKBOOK: Final = "xl/workbook.xml"
+_SHAPE: Final = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_TEXT: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SAFE: Final = {"resolve_entities": False, "no_network": True}
 
 
 @dataclass
 class SheetRemains:
-    """`comments` are pairs of cell and text; `formulas` the cells whose formula has no stored value."""
+    """`comments` are pairs of cell and text; `texts` are the lines of text boxes; `pictures` counts charts, too.
+
+    `formulas` are the cells whose formula has no stored value.
+    """
 
     comments: list[tuple[str, str]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     formulas: list[str] = field(default_factory=list)
+    pictures: int = 0
     hidden_rows: int = 0
     hidden_columns: int = 0
 
@@ -46,6 +57,10 @@ def sheet_remains(archive: zipfile.ZipFile, sheet: str) -> SheetRemains:
         for _, element in etree.iterparse(stream, events=("end",), tag=tags, **_SAFE):
             _take(element, remains)
     remains.comments += _comments(archive, sheet)
+    for path in _related(archive, sheet, "drawing"):
+        drawing = _parsed(archive, path)
+        remains.texts += _box_lines(drawing)
+        remains.pictures += sum(not is_fallback(picture) for picture in drawing.iter(f"{_SHAPE}pic", *DRAWN))
     return remains
 
 
@@ -66,17 +81,7 @@ def _take(element: Any, remains: SheetRemains) -> None:
 
 
 def _comments(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[str, str]]:
-    folder, name = posixpath.split(sheet)
-    relations = f"{folder}/_rels/{name}.rels"
-    if relations not in archive.namelist():
-        return
-    for relation in _parsed(archive, relations):
-        if not str(relation.get("Type")).endswith("/comments") or relation.get("TargetMode") == "External":
-            continue
-        target = str(relation.get("Target"))
-        path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
-        if path not in archive.namelist():
-            continue
+    for path in _related(archive, sheet, "comments"):
         root = _parsed(archive, path)
         authors = [author.text or "" for author in root.iter(_MAIN + "author")]
         for comment in root.iter(_MAIN + "comment"):
@@ -85,6 +90,28 @@ def _comments(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[str, str]]
             author = " ".join(authors[number].split()) if number < len(authors) else ""
             if text:
                 yield comment.get("ref") or "?", f"{author}: {text}" if author else text
+
+
+def _box_lines(drawing: Any) -> Iterator[str]:
+    for box in drawing.iter(f"{_SHAPE}sp"):
+        for paragraph in () if is_fallback(box) else box.iter(f"{_TEXT}p"):
+            parts = paragraph.iter(f"{_TEXT}t", f"{_TEXT}br")
+            if text := " ".join("".join(part.text or " " for part in parts).split()):
+                yield text
+
+
+def _related(archive: zipfile.ZipFile, part: str, kind: str) -> Iterator[str]:
+    """Yield the paths of the parts of a kind that belong to a part and are in the file."""
+    folder, name = posixpath.split(part)
+    relations = f"{folder}/_rels/{name}.rels"
+    names = frozenset(archive.namelist())
+    for relation in _parsed(archive, relations) if relations in names else ():
+        if not str(relation.get("Type")).endswith(f"/{kind}") or relation.get("TargetMode") == "External":
+            continue
+        target = str(relation.get("Target"))
+        path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
+        if path in names:
+            yield path
 
 
 def _parsed(archive: zipfile.ZipFile, path: str) -> Any:
@@ -98,8 +125,8 @@ _ERRORS = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeE
 def parse_workbook(path: Path, options: ParseOptions) -> Contents:
     """Read an Excel file, a page per sheet and a line per row, cells parted by ` | `; raise DocumentError.
 
-    Comments follow the rows of their sheet as `[comment CELL] AUTHOR: TEXT`. Hidden sheets come last; their lines are
-    hidden.
+    Comments follow the rows of their sheet as `[comment CELL] AUTHOR: TEXT`, text boxes as `[text box] TEXT`. Hidden
+    sheets come last; their lines are hidden.
     """
     pages: list[PageDraft] = []
     warnings: list[str] = []
@@ -112,38 +139,39 @@ def parse_workbook(path: Path, options: ParseOptions) -> Contents:
             lines += [" | ".join(_plain(cell) for cell in cells) for cells in _rows(sheet)]
             remains = sheet_remains(book._archive, sheet._worksheet_path)
             lines += [f"[comment {cell}] {text}" for cell, text in remains.comments]
+            lines += [f"[text box] {text}" for text in remains.texts]
             reason = f"{'hidden ' if how else ''}sheet {sheet.title}"
             pages.append(PageDraft([LineDraft(line, hidden=how) for line in lines], reason=reason))
             warnings += _left_out(sheet.title, remains)
         if hidden:
             names = ", ".join(sheet.title for sheet in hidden)
-            warnings.append(f"{_counted(len(hidden), 'hidden sheet')}, read as text that is not shown: {names}")
+            warnings.append(f"{counted(len(hidden), 'hidden sheet')}, read as text that is not shown: {names}")
+        if charts := [sheet.title for sheet in book.chartsheets]:
+            warnings.append(f"{were(len(charts), 'chart sheet')} not read: {', '.join(charts)}")
     return Contents(pages, metadata=[("sheets", [sheet.title for sheet in sheets])], warnings=warnings)
 
 
 def _left_out(sheet: str, remains: SheetRemains) -> Iterator[str]:
     """Say what a reader of the sheet sees otherwise than the lines say it."""
     parts = [
-        _counted(number, what)
+        counted(number, what)
         for number, what in ((remains.hidden_rows, "hidden row"), (remains.hidden_columns, "hidden column"))
         if number
     ]
     if parts:
         yield f"sheet {sheet}: {' and '.join(parts)}, read like the others"
+    if remains.pictures:
+        yield f"sheet {sheet}: {were(remains.pictures, 'picture')} not read"
     if cells := remains.formulas:
         places = ", ".join(cells[:_NAMED]) + (", …" if len(cells) > _NAMED else "")
-        yield f"sheet {sheet}: {_counted(len(cells), 'formula')} without a stored value, read as empty: {places}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        yield f"sheet {sheet}: {counted(len(cells), 'formula')} without a stored value, read as empty: {places}"
 
 
 def workbook_rows(path: Path, options: ParseOptions, sheet: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (sheet, row) of the sheet of that name, or of every visible sheet that has rows, in their order.
 
     The first row with a value names the columns, as in CSV. Dates become ISO text, empty cells null; rows and
-    unnamed columns without any value are left out. Raises DocumentError (corrupt, too_large, no_sheet).
+    unnamed columns without any value are left out. Raises DocumentError (corrupt, too_large, no_sheet, unsupported).
     """
     with _opened(path, options) as book:
         for worksheet in [_named(book, sheet)] if sheet else _visible(book):
@@ -155,6 +183,7 @@ def _opened(path: Path, options: ParseOptions) -> Iterator[Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             check_bomb(archive.infolist(), options)
+            _refuse_strict(archive)
         with path.open("rb") as file:  # openpyxl refuses a path that does not end in .xlsx, as of a file in a ZIP
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             try:
@@ -167,6 +196,16 @@ def _opened(path: Path, options: ParseOptions) -> Iterator[Any]:
             reason="corrupt",
             advice="Open it in a spreadsheet program and save it again.",
         ) from error
+
+
+def _refuse_strict(archive: zipfile.ZipFile) -> None:
+    """Raise DocumentError (unsupported) for the strict variant of the format, in which no sheet would be found."""
+    if _WORKBOOK in archive.namelist() and str(_parsed(archive, _WORKBOOK).tag).startswith(_STRICT):
+        raise DocumentError(
+            "the workbook is in the strict variant of Open XML, which cannot be read",
+            reason="unsupported",
+            advice="Save it again in the spreadsheet program, as an ordinary Excel workbook (.xlsx).",
+        )
 
 
 def _visible(book: Any) -> list[Any]:

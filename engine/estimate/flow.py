@@ -32,6 +32,11 @@ UNNESTED = 3.0
 GROUP_ROWS = 3.0
 
 
+def _product(left: float, right: float) -> float:
+    """Multiply two numbers of which one may be infinite: with nothing it makes nothing."""
+    return left * right if left and right else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Guess:
     """A number that a run will tell: the least and the most it can be, and the one that is counted with."""
@@ -47,7 +52,7 @@ class Guess:
 
     def times(self, low: float, likely: float, high: float) -> Guess:
         """Multiply each."""
-        return Guess(self.low * low, self.likely * likely, self.high * high if high and self.high else 0)
+        return Guess(self.low * low, self.likely * likely, _product(self.high, high))
 
     def plus(self, other: Guess) -> Guess:
         """Add."""
@@ -190,7 +195,7 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
         return _groups(node, rows)
     if sides:
         left, right = (side.rows for side in sides)
-        most = left.high * right.high
+        most = _product(left.high, right.high)
         assumptions[f"{node.name}: about as many pairs are compared as there are rows on both sides"] = None
         return Guess(0, min(most, left.likely + right.likely), most)
     assumptions[f"{node.name}: about as many pairs or groups are asked about as there are rows"] = None
@@ -214,7 +219,7 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
     # All rows are read once, in however many groups.
     row = sum(read_tokens(p, flow.sizes) for p in prompts)
     fixed = max(0.0, each - row)
-    return Guess(*(c * fixed + r * row for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
+    return Guess(*(_product(c, fixed) + _product(r, row) for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
 
 
 def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess, characters_per_token: float) -> Guess:
@@ -253,7 +258,7 @@ def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:
     if sides:
         left, right = (side.rows for side in sides)
         flow.assumptions[f"{node.name}: about as many rows match as the smaller side has"] = None
-        return Guess(0, min(left.likely, right.likely), left.high * right.high)
+        return Guess(0, min(left.likely, right.likely), _product(left.high, right.high))
     return _by_cardinality(node, flow)
 
 

@@ -34,7 +34,7 @@ PICTURE_CHARACTERS = 1_500
 class Item:
     """One row before any operator: what a person calls it, its fields with their characters, its values if known.
 
-    `is_guess`: the characters are guessed from the size of a file that is not plain text.
+    Of documents only the lengths are known. `is_guess`: they are guessed from the size of a file that is no plain text.
     """
 
     label: str
@@ -102,12 +102,13 @@ def _file(dataset: Dataset, path: Path) -> Source:
 
 def _of_case(dataset: Dataset, case: Case) -> list[Item]:
     items = []
-    for entry in wanted_documents(case, dataset):
+    wanted = wanted_documents(case, dataset)
+    lengths = case.documents.text_lengths(hidden=dataset.include_hidden)
+    for entry in wanted:
         path = next((place.path for place in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
-            text = _text(case.documents, entry.id, dataset)
-            values = {"filename": entry.filename, "text": text}
-            items.append(Item(entry.filename, {key: len(value) for key, value in values.items()}, values))
+            characters = {"filename": len(entry.filename), "text": lengths[entry.id]}
+            items.append(Item(entry.filename, characters))
     return items
 
 
@@ -126,17 +127,16 @@ def _length(value: Any) -> int:
 
 
 def _documents(dataset: Dataset, folder: Path, case: Case | None) -> Source:
-    known = _known_texts(case.documents, dataset) if case else {}
+    known = _known_lengths(case.documents, dataset) if case else {}
     items: list[Item] = []
     guessed = 0
     for file in sorted(walk([folder]).files, key=lambda path: path.parts):
-        text = known.get(str(file))
+        length = known.get(str(file))
         suffix = file.suffix.lower()
-        is_guess = text is None and suffix not in PLAIN_TEXT
+        is_guess = length is None and suffix not in PLAIN_TEXT
         guessed += is_guess
-        size = _guess(suffix, file.stat().st_size) if text is None else len(text)
-        values = None if text is None else {"filename": file.name, "text": text}
-        items.append(Item(file.name, {"text": size, "filename": len(file.name)}, values, is_guess))
+        size = _guess(suffix, file.stat().st_size) if length is None else length
+        items.append(Item(file.name, {"text": size, "filename": len(file.name)}, is_guess=is_guess))
     assumed = ""
     if guessed:
         assumed = (
@@ -153,13 +153,6 @@ def _guess(suffix: str, size_bytes: int) -> int:
     return round(size_bytes / per_character) if per_character else PICTURE_CHARACTERS
 
 
-def _text(documents: Documents, document_id: str, dataset: Dataset) -> str:
-    return "\n".join(line.text if dataset.include_hidden else line.seen for line in documents.lines(document_id))
-
-
-def _known_texts(documents: Documents, dataset: Dataset) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for entry in documents.entries():
-        text = _text(documents, entry.id, dataset)
-        texts |= {place.path: text for place in documents.paths(entry.id)}
-    return texts
+def _known_lengths(documents: Documents, dataset: Dataset) -> dict[str, int]:
+    lengths = documents.text_lengths(hidden=dataset.include_hidden)
+    return {place.path: length for id, length in lengths.items() for place in documents.paths(id)}

@@ -98,9 +98,16 @@ def _problems(
 
 
 def _long(node: ModelNode, item: Item) -> Long:
-    characters = max((_characters(prompt, node.layout, item) for prompt in main_prompts(node)), default=0)
+    prompts = main_prompts(node)
+    characters = max((_characters(prompt, node.layout, item) for prompt in prompts), default=0)
     least, most = (round(characters / per_token) for per_token in (MOST_CHARACTERS, FEWEST_CHARACTERS))
-    return Long(item.label, 0 if item.is_guess else least, most + SYSTEM_TOKENS)
+    is_guess = item.is_guess or (item.values is None and any(_may_cut(prompt, item) for prompt in prompts))
+    return Long(item.label, 0 if is_guess else least, most + SYSTEM_TOKENS)
+
+
+def _may_cut(prompt: Template, item: Item) -> bool:
+    """Say whether a prompt works with a field whose length is known, and so may show less than all of it."""
+    return any(("input", name) not in prompt.shows for name in prompt.mentions("input") & item.characters.keys())
 
 
 def _characters(prompt: Template, layout: Layout, item: Item) -> int:

@@ -214,12 +214,16 @@ class _Lineage:
                 yield replace(place, via=leaf.value)
 
 
+_Copy = tuple[Leaf, Row, tuple[Span, ...]]
+"""A value that was copied, the row that says so, and the lines."""
+
+
 class _Copies:
     """The values that operators copied from lines they named, or cite lines for."""
 
     def __init__(self, rows: Sequence[tuple[Row, Mapping[str, tuple[Span, ...]]]]) -> None:
         """`rows` come with the lines of their values, by path."""
-        self._copies: dict[tuple[str, object], list[tuple[Leaf, Row, tuple[Span, ...]]]] = {}
+        self._copies: dict[tuple[str, object], list[_Copy]] = {}
         for row, places in rows:
             for column in row.values if places else ():
                 for leaf in leaves(column, row.values[column], row.values):
@@ -227,10 +231,20 @@ class _Copies:
                         self._copies.setdefault(identity(leaf.value), []).append((leaf, row, places[leaf.path]))
 
     def of(self, leaf: Leaf) -> Iterator[tuple[Row, Span]]:
-        """Yield row and lines of each copy of a leaf's value under its own key; under its own path if there is one."""
-        same = [copy for copy in self._copies.get(identity(leaf.value), []) if copy[0].key == leaf.key]
+        """Yield row and lines of each copy of a leaf's value under its own key; under its own path if there is one.
+
+        Of a text that is not under its own key but under one other: that has been given another name.
+        """
+        equal = self._copies.get(identity(leaf.value), [])
+        same = [copy for copy in equal if copy[0].key == leaf.key] or (equal if _is_renamed(leaf, equal) else [])
         for _, row, spans in [copy for copy in same if copy[0].path == leaf.path] or same:
             yield from ((row, span) for span in spans)
+
+
+def _is_renamed(leaf: Leaf, copies: Sequence[_Copy]) -> bool:
+    """Say whether a text is long enough to be no other than its copies, which are all under one key."""
+    is_long = isinstance(leaf.value, str) and len(leaf.value.split()) >= QUOTE_WORDS
+    return is_long and len({copied.key for copied, _, _ in copies}) == 1
 
 
 def _is_part(value: object, text: str) -> bool:

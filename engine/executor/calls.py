@@ -51,7 +51,8 @@ def check_complete(node: Node, rows: Sequence[Row], outcome: Outcome) -> None:
     ids = {row.id for row in rows}
     turned_down = [item.row.id for item in outcome.rejected] + [item.row.id for item in outcome.failed]
     accounted = {parent for row in outcome.rows for parent in row.parents} | {row.id for row in outcome.rows}
-    lost = [row.id for row in rows if row.id not in accounted and row.id not in turned_down]
+    accounted.update(turned_down)
+    lost = [row.id for row in rows if row.id not in accounted]
     if lost:
         raise _bug(node, f"lost {len(lost)} of {len(rows)} rows, first {lost[0]}")
     strays = [row.id for row in outcome.rows if row.id not in ids and not _is_made_of(row, ids)]

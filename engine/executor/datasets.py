@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.custody.recording import record_source
+from engine.custody.recording import record_source, record_unreadable
 from engine.documents.answers import read_rows
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
@@ -29,7 +29,7 @@ from engine.plan.dataset import Dataset
 from engine.plan.sources import fits, kind_of_source
 from engine.rows import DocumentId, Row
 from storage.case import Case
-from storage.documents import DocumentEntry, DocumentPath, Documents
+from storage.documents import DocumentEntry, DocumentPath, Documents, FailedFile
 from storage.ledger import DocumentRecord, FateRecord
 from storage.listing import DocumentFilter
 
@@ -172,10 +172,19 @@ class DatasetReader:
             )
         fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
         fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
-        if source is self.case and not source.read_only:
+        if source is not self.case:
+            self._record_failures(failures, source.path)
+        elif not source.read_only:
             self._seal(chosen)
         documents = [(self._own(source, DocumentId(id), path), path) for id, path in chosen.items()]
         return _documents(dataset, documents, fates, self.removed_documents())
+
+    def _record_failures(self, failures: Sequence[FailedFile], other: Path) -> None:
+        """Record the files that could not be read into another case, as its documents are recorded (`_own`)."""
+        if failures:
+            with self.case.transaction(relaxed=True):
+                for file in failures:
+                    record_unreadable(self.case.custody, Path(file.path).name, other, file.sha256, file.reason)
 
     def _seal(self, ids: Iterable[str]) -> None:
         """Record documents that the case held before its custody log began, and the files that hold them."""

@@ -22,8 +22,8 @@ from engine.executor.sources import WAS_REMOVED, ingest_files
 from engine.operators.accounting import all_or_none
 from engine.plan.dataset import Dataset, Parsing, ParsingTool
 from engine.plan.frozen import thaw
-from engine.plan.paths import expanded
 from engine.rows import DocumentId, Row, Span
+from models.paths import expanded
 from storage.ledger import DocumentRecord, FateRecord
 
 _NO_PATH = re.compile(r"[\0\ud800-\udfff]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from engine.evidence.locate import SourceText, TextIndex
 from engine.language.checks import SourceFields, field_flow
 from engine.operators.asking import EMPTINESS
 from engine.operators.base import Retrieved
-from engine.plan.node import Node
+from engine.plan.node import LEFT, RIGHT, Node
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import DOCUMENT_FIELDS, kind_of_source
 from engine.rows import DocumentId, Row, RowId
@@ -48,11 +48,23 @@ def result_columns(
         if unknown and rows:
             raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(fields)}.")
         return list(chosen)
-    written = {name for node in nodes for name in node.traits().writes}
-    of_documents = _of_documents(plan, plan.steps[-1], directory)
-    hidden = of_documents - {"filename"} - written | _scaffolding(nodes) | {EMPTINESS}
+    hidden = _hidden(plan, nodes, directory)
     shown = [key for key in fields if key not in hidden] or fields
     return sorted(shown, key=lambda key: key != "filename")
+
+
+def _hidden(plan: Plan, nodes: Sequence[Node], directory: Path) -> set[str]:
+    """Return the fields that are no results; after a join, some have its suffix."""
+    written = {name for node in nodes for name in node.traits().writes}
+    of_documents = _of_documents(plan, plan.steps[-1], directory) - _suffixed({"filename"}) - _suffixed(written)
+    serving = _scaffolding(nodes) | {EMPTINESS}
+    joins = any(node.traits().inputs == 2 for node in nodes)
+    return of_documents | serving | (_suffixed(serving) - written if joins else set())
+
+
+def _suffixed(names: Collection[str]) -> set[str]:
+    """Return names, and what a join makes of them where both of its sides have them."""
+    return {name + suffix for name in names for suffix in ("", LEFT, RIGHT)}
 
 
 def refuse_columns(plan: Plan, columns: Sequence[str], *, source_fields: SourceFields | None = None) -> None:
@@ -80,14 +92,24 @@ def _nodes(plan: Plan, step: Step) -> list[Node]:
 
 
 def _of_documents(plan: Plan, step: Step, directory: Path) -> set[str]:
-    """Return the fields in which documents themselves come to a step; data files may have fields of the same names."""
-    fields: set[str] = set()
-    for dataset in (d for d in plan.datasets if d.name in step.inputs):
-        if kind_of_source(dataset, directory) in ("folder", "case"):
-            return set(DOCUMENT_FIELDS)
-        fields.update(parsing.target_field for parsing in dataset.parsing if parsing.reads_documents)
-    earlier = [_of_documents(plan, s, directory) for s in plan.steps if s.name in step.inputs]
-    return fields.union(*earlier) & set(DOCUMENT_FIELDS)
+    """Return the fields in which documents themselves leave a step; data files may have fields of the same names."""
+    inputs = [_of_input(plan, name, directory) for name in step.inputs]
+    fields = set[str]().union(*inputs)
+    if any(node.traits().inputs == 2 for node in plan.nodes(step)):
+        for names, suffix in zip(inputs, (LEFT, RIGHT), strict=True):
+            fields |= {name + suffix for name in names}
+    return fields
+
+
+def _of_input(plan: Plan, name: str, directory: Path) -> set[str]:
+    """Return these fields of one input of a step: a dataset, or an earlier step."""
+    step = next((step for step in plan.steps if step.name == name), None)
+    if step is not None:
+        return _of_documents(plan, step, directory)
+    dataset = plan.dataset(name)
+    if kind_of_source(dataset, directory) in ("folder", "case"):
+        return set(DOCUMENT_FIELDS)
+    return {parsing.target_field for parsing in dataset.parsing if parsing.reads_documents} & set(DOCUMENT_FIELDS)
 
 
 def _scaffolding(nodes: Iterable[Node]) -> set[str]:

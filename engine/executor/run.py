@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -13,24 +12,13 @@ from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
 from engine.custody.recording import record_data_file, record_results, record_run_end, record_run_start
-from engine.documents.parse import digest
+from engine.disk import sha256_of
 from engine.errors import PipelineError, RedwellError
 from engine.evidence.cells import CellEvidence
 from engine.executor.asking import CachedAsk, NewAsk
 from engine.executor.calls import Account
 from engine.executor.datasets import DatasetReader, ReadDataset
-from engine.executor.events import (
-    ChainProgress,
-    Emit,
-    Event,
-    FilesFound,
-    ModelCall,
-    ModelWorking,
-    OperatorProgress,
-    RunFinished,
-    RunStarted,
-    Warned,
-)
+from engine.executor.events import Emit, Event, FilesFound, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
 from engine.executor.parsing import ParsingFunctions
 from engine.executor.results import EvidenceFinder, refuse_columns, result_columns
@@ -40,7 +28,7 @@ from engine.executor.sources import source_reader
 from engine.executor.stages import StageRunner
 from engine.executor.tools import RunResources, WatchOutcome, watch_nothing
 from engine.executor.translation import as_redwell_error
-from engine.language.checks import SourceFields, check
+from engine.language.checks import Sides, SourceFields, check, fields_joined
 from engine.language.problems import Problem
 from engine.language.trust import refuse_untrusted
 from engine.language.writer import to_yaml
@@ -119,9 +107,6 @@ Result = TypeVar("Result")
 
 HEAD_START_SECONDS = 0.3
 """A dataset that tells nothing of files gets so long before a model is loaded: it may fail at once."""
-
-TRANSIENT_EVENTS = (OperatorProgress, ChainProgress, ModelCall, ModelWorking)
-"""Events that are only worth seeing live; replies are kept in the cache, progress in the ledger."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +222,7 @@ class _Run:
             if failure is error:
                 raise
             raise failure from error
-        self._emit_last(self._finished("finished", result=result))
+        self._emit(self._finished("finished", result=result))
         return result
 
     async def _stop(self, status: RunStatus, error: Exception | None) -> None:
@@ -248,7 +233,7 @@ class _Run:
             # It may be the case that failed; the next writer then finds the run still open and marks it.
             with contextlib.suppress(StorageError):
                 self._finish(status)
-            self._emit_last(self._finished(status, error=error))
+            self._emit(self._finished(status, error=error))
 
     def _finish(self, status: RunStatus) -> None:
         with self._case.transaction():
@@ -273,7 +258,6 @@ class _Run:
                 pipeline_yaml=to_yaml(self._plan),
                 pipeline_digest=self._plan.digest,
                 model_name=model,
-                model_digest="",
                 settings=settings,
             )
             record_run_start(
@@ -303,7 +287,8 @@ class _Run:
         refuse_problems(self._loaded, fields)
         refuse_columns(self._plan, self._options.columns, source_fields=fields)
         retrieval = Retrieval(self._plan, self._case, self._emit)
-        resources = self._resources(retrieval)
+        known = {name: names for name, names in fields.items() if names}
+        resources = self._resources(retrieval, fields_joined(self._plan, source_fields=known))
         runner = StageRunner(resources, self._backend_of, self._emit, KeepInOrder(self._names, self._keep))
         try:
             for name, rows in outputs.items():
@@ -311,7 +296,7 @@ class _Run:
             rows = await run_steps(self._workflow, outputs, runner, finished=retrieval.add)
         finally:
             await retrieval.close()
-        return self._deliver(rows, resources.passages)
+        return await self._deliver(rows, resources.passages)
 
     def _load_early(self) -> asyncio.Task[ModelBackend] | None:
         """Let the default model load while files are being read; None where no operator asks it."""
@@ -320,7 +305,7 @@ class _Run:
             return self._pool.prefetch(self._plan.default_model)
         return None
 
-    def _resources(self, retrieval: Retrieval) -> RunResources:
+    def _resources(self, retrieval: Retrieval, joined_fields: Mapping[str, Sides]) -> RunResources:
         prompt = self._plan.system_prompt
         return RunResources(
             case=self._case,
@@ -332,6 +317,7 @@ class _Run:
             trusts_code=self._options.settings.trust_code,
             includes_hidden=self._plan.includes_hidden,
             code=self._code,
+            joined_fields=joined_fields,
             watch=self._options.watch,
         )
 
@@ -368,7 +354,7 @@ class _Run:
         reading = await reader.read(dataset)
         if kind_of_source(dataset, self._loaded.directory) == "file":
             file = dataset.location(self._loaded.directory)
-            sha256 = await asyncio.to_thread(digest, file)
+            sha256 = await asyncio.to_thread(sha256_of, file)
             record_data_file(self._case.custody, self._run_id, dataset.name, file, sha256)
         functions = ParsingFunctions(reader, self._plan.parsing_tools, trusts_code=self._options.settings.trust_code)
         await functions.apply(dataset, reading)
@@ -381,9 +367,9 @@ class _Run:
         """Keep a dataset's rows, and the fate of those that were left out."""
         every = [*reading.rows, *(row for row, _ in reading.turned_down)]
         self._source_fields.update(dict.fromkeys(key for row in every for key in row.values))
+        fates = [FateRecord(row.id, "output") for row in reading.rows] + [fate for _, fate in reading.turned_down]
         with self._case.transaction():
             self._save_rows(name, reading.rows)
-            fates = [FateRecord(row.id, "output") for row in reading.rows] + [fate for _, fate in reading.turned_down]
             self._case.ledger.save_fates(self._run_id, name, fates, rows_in=len(every))
 
     # -- operators -----------------------------------------------------------------------------------------------
@@ -403,7 +389,7 @@ class _Run:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
+    async def _deliver(self, rows: Sequence[Row], passages: Mapping[str, Sequence[Retrieved]]) -> RunResult:
         columns = result_columns(
             self._plan,
             rows,
@@ -413,28 +399,21 @@ class _Run:
         )
         read = source_reader(self._case.documents, hidden=self._plan.includes_hidden)
         finder = EvidenceFinder(self._rows, read, passages)
+        found: list[list[EvidenceRecord]] = []
+        for row in rows:  # before the transaction: nobody else can write to the case during one
+            found.append([r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)])
+            await asyncio.sleep(0)  # the run may be cancelled meanwhile
         with self._case.transaction():
-            for row in rows:
-                records = [r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)]
+            for records in found:
                 self._case.evidence.save(self._run_id, records)
             self._case.runs.save_results(self._run_id, columns, [row.id for row in rows])
             record_results(self._case, self._run_id)
         return RunResult(self._run_id, tuple(columns), len(rows), self._failed_items, 1 if self._failed_items else 0)
 
     def _emit(self, event: Event) -> None:
-        if self._run_id and not isinstance(event, TRANSIENT_EVENTS):
-            body: Mapping[str, object] = json.loads(event.to_json())
-            self._case.events.append(self._run_id, dict(body))
         if isinstance(event, FilesFound):
             self._begun_reading.set()
         self._watcher(event)
-
-    def _emit_last(self, event: RunFinished) -> None:
-        """Tell of the end even where the case can no longer be written: on a full disk it must be told above all."""
-        try:
-            self._emit(event)
-        except StorageError:
-            self._watcher(event)
 
     def _finished(
         self, status: RunStatus, *, result: RunResult | None = None, error: Exception | None = None

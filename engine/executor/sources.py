@@ -18,7 +18,7 @@ from engine.documents.options import ParseOptions
 from engine.documents.walk import walk
 from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
-from engine.executor.case_documents import load_document, save_document
+from engine.executor.case_documents import load_document, ocr_pages_of, save_document
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
 from engine.executor.reading_rates import Reading
 from engine.plan.plan import Dataset
@@ -141,15 +141,17 @@ class _Ingestion:
         self._case = case
         self._emit = emit
         self._dataset = dataset
-        self._total = 0
+        self._found = 0
         self._done = 0
+        self._counted: list[str] = []
+        """Paths of the files of the folder that are done with; files in an archive, until it is told, too."""
         self._waiting: dict[DocumentId, list[tuple[DocumentId, str]]] = {}
 
     def take(self, event: IngestEvent) -> None:
         """Record one event."""
         match event:
             case Found(files=files):
-                self._total = files
+                self._found = files
                 self._emit(FilesFound(self._dataset, files))
             case FileFailed():
                 self._count(event)
@@ -160,29 +162,47 @@ class _Ingestion:
                     save_document(self._case, document, event.seconds)
                     self._keep_path(document.id, event)
                 self._time(document, event.seconds)
-                self._read(event, document.id, "parsed", document, event.seconds)
-            case Known(id=known):
+                pages = len(document.pages), ocr_pages_of(document)
+                self._read(event, document.id, "parsed", pages, event.seconds)
+            case Known(id=known) | Duplicate(id=known):
                 self._count(event)
                 self._keep_path(known, event)
-                self._read(event, known, "known", load_document(self._case, known), 0.0)
-            case Duplicate(id=known):
-                self._count(event)
-                self._keep_path(known, event)
-                self._read(event, known, "duplicate", load_document(self._case, known), 0.0)
-            case Unpacked(id=archive):
-                record_container(self._case.custody, self._relative(event.path), self._root, archive)
+                status = "known" if isinstance(event, Known) else "duplicate"
+                self._read(event, known, status, self._pages_of(known), 0.0)
+            case Unpacked():
+                self._unpacked(event)
 
     def _time(self, document: Document, seconds: float) -> None:
         timed = Reading(1, len(document.pages), document.size_bytes, seconds)
         self.result.readings[document.kind] = self.result.readings.get(document.kind, Reading()) + timed
 
     def _count(self, event: FileEvent) -> None:
-        """Count the files of the folder; those inside other files come on top of what was found."""
-        if event.parent_id is not None:
-            self._total += 1
+        """Count a file. Those that lie in the folder were found there; others come on top, before what holds them."""
         self._done += 1
+        if event.parent_id is None:
+            self._counted.append(event.path)
 
-    def _read(self, event: FileEvent, id: DocumentId, status: str, document: Document, seconds: float) -> None:
+    def _unpacked(self, event: Unpacked) -> None:
+        """Count the files in an archive as found in it: until now, they were taken for files of the folder."""
+        record_container(self._case.custody, self._relative(event.path), self._root, event.id)
+        if event.parent_id is None:
+            while self._counted and self._counted[-1].startswith(f"{event.path}/"):
+                self._counted.pop()
+            self._counted.append(event.path)
+
+    @property
+    def _total(self) -> int:
+        """Return how many files there are, as far as is known."""
+        return self._done + max(self._found - len(self._counted), 0)
+
+    def _pages_of(self, id: DocumentId) -> tuple[int, int]:
+        """Count the pages of a document of the case, and those of them whose text came from OCR."""
+        listed = self._case.listing.listed_document(id)
+        if listed.ocr_pages is None:  # an earlier version of Redwell read it, and did not count them
+            return listed.pages, ocr_pages_of(load_document(self._case, id))
+        return listed.pages, listed.ocr_pages
+
+    def _read(self, event: FileEvent, id: DocumentId, status: str, pages: tuple[int, int], seconds: float) -> None:
         path = self._relative(event.path)
         first = id not in self.result.documents
         self.result.documents.setdefault(id, path)
@@ -193,8 +213,8 @@ class _Ingestion:
                 path=path,
                 document_id=id,
                 status=status,
-                pages=len(document.pages),
-                ocr_pages=sum(page.source == "ocr" for page in document.pages),
+                pages=pages[0],
+                ocr_pages=pages[1],
                 seconds=seconds,
                 done=self._done,
                 total=self._total,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from engine.code.pool import CodePool
 from engine.code.program import Program
+from engine.disk import sha256_of
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
-from engine.documents.parse import digest
 from engine.documents.pool import ParserPool
 from engine.documents.structure import Structure, structure_of
 from engine.errors import CaseError, DocumentError, PipelineError, RedwellError
@@ -26,6 +26,7 @@ from engine.executor.case_documents import load_document
 from engine.executor.events import Emit, OperatorProgress
 from engine.executor.model_pool import ModelPool, TextEmbedder
 from engine.executor.retrieval import Retrieval
+from engine.language.checks import Sides
 from engine.language.trust import TRUST_ADVICE
 from engine.operators.base import CallRecord, Outcome, Retrieved
 from engine.plan.plan import Settings
@@ -86,6 +87,7 @@ class RunResources:
     trusts_code: bool = False
     includes_hidden: bool = False
     code: CodePool = field(default_factory=CodePool)
+    joined_fields: Mapping[str, Sides] = field(default_factory=dict)
     watch: WatchOutcome = watch_nothing
     structures: dict[DocumentId, Structure] = field(default_factory=dict)
     passages: dict[str, Sequence[Retrieved]] = field(default_factory=dict)
@@ -157,6 +159,11 @@ class OperatorTools:
         return await embed_through_case(self._resources.case, self._resources.pool.embedder(), texts)
 
     @property
+    def joined_fields(self) -> Sides:
+        """Return the fields of the left and of the right rows of a join, as far as they are known before it runs."""
+        return self._resources.joined_fields.get(self._progress.operator, ((), ()))
+
+    @property
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
         return self._resources.trusts_code
@@ -208,7 +215,7 @@ async def read_by_ocr(documents: Documents, document_id: DocumentId, pages: Coll
     """
     for place in documents.paths(document_id):
         file = Path(place.path)
-        if file.is_file() and await asyncio.to_thread(digest, file) == document_id:
+        if file.is_file() and await asyncio.to_thread(sha256_of, file) == document_id:
             options = ParseOptions(ocr="only", tables=False, pages=tuple(sorted(pages)))
             with scratch_folder() as scratch:
                 async with ParserPool(1, options) as pool:

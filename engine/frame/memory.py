@@ -15,7 +15,8 @@ from engine.frame.merging import Rows
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> Rows:
     """Copy rows into plain JSON values; raises UsageError naming the row and field that no JSON can hold.
 
-    As in data files, NaN and the infinities become null, and dates ISO text: so pandas gives what is missing.
+    As in data files, NaN and the infinities become null, and dates ISO text: so pandas gives what is missing. Arrays of
+    numpy become lists.
     """
     return tuple(_checked(number, row) for number, row in enumerate(rows))
 
@@ -53,8 +54,15 @@ def _json_value(value: Any, where: str) -> Any:
             return {str(key): _json_value(item, where) for key, item in value.items()}
         case list() | tuple():
             return [_json_value(item, where) for item in value]
+    return _json_value(_plain(value, where), where)
+
+
+def _plain(value: Any, where: str) -> Any:
+    """Return a value of numpy or pandas as Python has it: a number, a list for an array, None for what is missing."""
+    if type(value).__name__ == "NAType":
+        return None
     try:
-        return _json_value(json.loads(json.dumps(value.item())), where)  # a number of numpy or pandas
+        return value.tolist() if getattr(value, "ndim", 0) else json.loads(json.dumps(value.item()))
     except (AttributeError, TypeError, ValueError):
         raise UsageError(
             f"{where}: {type(value).__name__} is no JSON value",

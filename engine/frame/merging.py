@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.plan.frozen import thaw
 from engine.plan.node import Node
 from engine.plan.plan import Dataset, Plan, Step
 from engine.plan.retriever import Retriever
@@ -69,17 +71,24 @@ def unique(name: str, taken: Collection[str]) -> str:
     return next(f"{name}_{n}" for n in range(2, len(taken) + 3) if f"{name}_{n}" not in taken)
 
 
+def names_in(plan: Plan) -> set[str]:
+    """Return the names of a plan's datasets and steps, which steps name their inputs by."""
+    return {*(dataset.name for dataset in plan.datasets), *(step.name for step in plan.steps)}
+
+
 def _absolute(dataset: Dataset, directory: Path) -> Dataset:
     return replace(dataset, path=str(dataset.location(directory).absolute())) if dataset.path else dataset
 
 
 def _rename_datasets(left: Part, right: Part) -> Part:
-    ours = {d.name: (d, left.data.get(d.name)) for d in left.plan.datasets}
-    taken = {*ours, *(d.name for d in right.plan.datasets)}
+    ours = {d.name: d for d in left.plan.datasets}
+    steps = {step.name for step in left.plan.steps}
+    taken = names_in(left.plan) | names_in(right.plan)
     new: dict[str, str] = {}
     for dataset in right.plan.datasets:
-        if dataset.name in ours and ours[dataset.name] != (dataset, right.data.get(dataset.name)):
-            new[dataset.name] = unique(dataset.name, {*taken, *new.values()})
+        name = dataset.name
+        if name in steps or (name in ours and not _is_same(ours[name], left, dataset, right)):
+            new[name] = unique(name, {*taken, *new.values()})
     plan = replace(
         right.plan,
         datasets=tuple(replace(d, name=new.get(d.name, d.name)) for d in right.plan.datasets),
@@ -87,6 +96,16 @@ def _rename_datasets(left: Part, right: Part) -> Part:
         retrievers=tuple(_over(each, new) for each in right.plan.retrievers),
     )
     return replace(right, plan=plan, data={new.get(name, name): rows for name, rows in right.data.items()})
+
+
+def _is_same(one: Dataset, left: Part, other: Dataset, right: Part) -> bool:
+    """Say whether two datasets of one name are the same, with their rows as JSON has them: there 1 is not true."""
+    ours, theirs = (one.data, left.data.get(one.name)), (other.data, right.data.get(other.name))
+    return one == other and ours == theirs and _json(ours) == _json(theirs)
+
+
+def _json(rows: Any) -> str:
+    return json.dumps(thaw(rows), sort_keys=True)
 
 
 def _over(retriever: Retriever, new: Mapping[str, str]) -> Retriever:

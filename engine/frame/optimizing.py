@@ -16,6 +16,7 @@ from engine.language.writer import to_yaml
 from engine.loader import load_pipeline
 from engine.optimizer.build import BuildResult
 from engine.optimizer.build_options import BuildOptions
+from engine.plan.borders import Borders
 from engine.plan.plan import Dataset, Plan
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 
@@ -32,6 +33,8 @@ def optimized(part: Part, case: Path, options: BuildOptions) -> Plan:
         job = BuildJob(pipeline, case, out, options=replace(options, settings=settings))
         models = running.new_models()
         ready = make_ready_build(job, models)
+        # A plan made in Python has no borders, and its rows name files from its own folder (docs/decisions/0039).
+        ready = replace(ready, loaded=replace(ready.loaded, directory=part.directory, borders=Borders()))
 
         async def work() -> BuildResult:
             with open_case(case) as opened:

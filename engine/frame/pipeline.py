@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.frame.memory import checked_rows
-from engine.frame.merging import Part, Rows, merged, unique
+from engine.frame.merging import Part, Rows, merged, names_in, unique
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
 from engine.frame.values import plain, yaml_value
@@ -48,16 +48,21 @@ class RunChoices(TypedDict, total=False):
     case: AnyPath | None
     model: str
     trust_code: bool
-    allow_hosts: Sequence[str]
+    allow_hosts: str | Sequence[str]
 
 
 def _settings(
-    *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: Sequence[str] = ()
+    *, case: AnyPath | None = None, model: str = "", trust_code: bool = False, allow_hosts: str | Sequence[str] = ()
 ) -> RunSettings:
     """Return the settings of a run; raises TypeError for a keyword that no action takes."""
     from engine.executor.settings import RunSettings  # noqa: PLC0415 - the executor, when something runs
 
-    return RunSettings(model=model, trust_code=trust_code, allow_hosts=tuple(allow_hosts))
+    return RunSettings(model=model, trust_code=trust_code, allow_hosts=_texts(allow_hosts))
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Take one text for a list of it: its letters are never meant."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class RowsFailed(UserWarning):
@@ -176,7 +181,7 @@ class Pipeline(OperatorMethods):
             if of.plan.operators or len(of.plan.datasets) > 1:
                 raise UsageError("a retriever indexes what a reader reads", advice="Write of=read_json(...).")
             [dataset] = of._part.settled(self.directory).plan.datasets
-            name_of = unique(dataset.name, [each.name for each in plan.datasets])
+            name_of = unique(dataset.name, names_in(plan))
             plan = replace(plan, datasets=(*plan.datasets, replace(dataset, name=name_of)))
             data = {**data, **({name_of: of.data[dataset.name]} if of.data else {})}
         else:
@@ -210,7 +215,7 @@ class Pipeline(OperatorMethods):
         """Keep documents, replies and results of all runs in this case file, which is made where there is none."""
         return replace(self, case_file=Path(case).expanduser().absolute())
 
-    def ask(self, question: str, *, notes: Sequence[str] = (), model: str = "") -> Self:
+    def ask(self, question: str, *, notes: str | Sequence[str] = (), model: str = "") -> Self:
         """Answer a question in plain words: the model drafts the columns (engine.ask), and the operators are added.
 
         The pipeline must be one of documents (read_folder). `notes` change the draft in plain words, one after the
@@ -219,7 +224,7 @@ class Pipeline(OperatorMethods):
         """
         from engine.frame.asking import asked  # noqa: PLC0415 - opens a model
 
-        plan, problem = asked(question, notes, model or self.plan.default_model)
+        plan, problem = asked(question, _texts(notes), model or self.plan.default_model)
         if problem:
             warnings.warn(f"the question was read without a model: {problem}", stacklevel=2)
         *steps, last = self.plan.steps
@@ -278,23 +283,23 @@ class Pipeline(OperatorMethods):
         rows = self._run(choices).rows
         return pandas.DataFrame(rows, columns=None if rows else list(self.schema()))
 
-    def write_csv(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
+    def write_csv(self, path: AnyPath, *, columns: str | Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write the table, with `columns` in place of the usual ones if given."""
         self._write(path, ".csv", columns, choices)
 
-    def write_xlsx(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
+    def write_xlsx(self, path: AnyPath, *, columns: str | Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write a workbook of results, evidence and ledger."""
         self._write(path, ".xlsx", columns, choices)
 
-    def write_jsonl(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
+    def write_jsonl(self, path: AnyPath, *, columns: str | Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write one JSON object a line, with evidence."""
         self._write(path, ".jsonl", columns, choices)
 
-    def write_json(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
+    def write_json(self, path: AnyPath, *, columns: str | Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write one JSON list of objects, with evidence."""
         self._write(path, ".json", columns, choices)
 
-    def write_parquet(self, path: AnyPath, *, columns: Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
+    def write_parquet(self, path: AnyPath, *, columns: str | Sequence[str] = (), **choices: Unpack[RunChoices]) -> None:
         """Run the pipeline; write a Parquet file."""
         self._write(path, ".parquet", columns, choices)
 
@@ -323,7 +328,10 @@ class Pipeline(OperatorMethods):
 
         settings = _settings(**choices)
         options = BuildOptions(settings, policy=read_policy(policy), agent_model=agent_model, seed=seed)
-        options = replace(options, minutes=minutes or options.minutes, rows=sample or options.rows)
+        if minutes is not None:
+            options = replace(options, minutes=minutes)
+        if sample is not None:
+            options = replace(options, rows=sample)
         if evaluation is not None:
             options = replace(options, measure=Measure.read(Path(evaluation).expanduser(), metric_key))
         return replace(self, plan=optimized(self._part, self._case(choices), options))
@@ -342,7 +350,7 @@ class Pipeline(OperatorMethods):
         part = merged(self._part, other._part, join)
         return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
 
-    def _write(self, path: AnyPath, suffix: str, columns: Sequence[str], choices: RunChoices) -> None:
+    def _write(self, path: AnyPath, suffix: str, columns: str | Sequence[str], choices: RunChoices) -> None:
         file = Path(path).expanduser().absolute()
         if file.suffix.lower() != suffix:
             raise UsageError(f"{file.name} does not end in {suffix}", advice=f"Write it as {file.stem}{suffix}.")
@@ -364,15 +372,15 @@ class Pipeline(OperatorMethods):
         progress: bool | None = None,
         warn: bool = True,
         out: Path | None = None,
-        columns: Sequence[str] = (),
+        columns: str | Sequence[str] = (),
     ) -> RunReport:
         from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
         from engine.frame.running import Order, run_order  # noqa: PLC0415
         from engine.worker.exports import OutputOptions  # noqa: PLC0415
 
         file, settings = self._case(choices), _settings(**choices)
-        options = RunOptions(settings, tuple(columns), rewrite=rewrite, rows=self.data, first=first)
-        output = OutputOptions(tuple(columns))
+        options = RunOptions(settings, _texts(columns), rewrite=rewrite, rows=self.data, first=first)
+        output = OutputOptions(options.columns)
         shown = sys.stderr.isatty() if progress is None else progress
         report = run_order(Order(self._loaded, file, options, (out,) if out else (), output, shown))
         if report.failed and warn:

@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 
 from engine.cli.local_models import LocalModels
 from engine.cli.watching import choose_watch
-from engine.executor.run import RunOptions, run_pipeline
+from engine.custody.manifest import with_manifests
+from engine.executor.run import RunOptions, refuse, run_pipeline
 from engine.executor.translation import open_case
 from engine.language.checks import check
+from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded
 from engine.plan.frozen import thaw
+from engine.worker.crossings import recorded
 from engine.worker.exports import OutputOptions, Written, write_outs
 from engine.worker.jobs import NewModels, check_outs
 from engine.worker.model_choice import settled
@@ -69,12 +72,14 @@ class Order:
 def run_order(order: Order) -> RunReport:
     """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
     check_outs(order.outs, case=order.case, loaded=order.loaded)
-    models = new_models()
-    models.apply(order.options.settings)
+    models, settings = new_models(), order.options.settings
+    models.apply(settings)
     findings = check(order.loaded.plan, positions=order.loaded.positions)
+    refuse(findings)
+    refuse_untrusted(order.loaded.plan, order.loaded.positions, trust_code=settings.trust_code)
     problems = [problem for problem in findings if problem.severity == "warning"]
     warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))
-    loaded = settled(warned, order.options.settings.model, models)
+    loaded = settled(warned, settings.model, models)
 
     async def work() -> RunReport:
         # A case belongs to the thread that opened it: it is opened where the loop runs.
@@ -97,7 +102,8 @@ def _report(case: Case, run_id: str, order: Order, calls: int, from_cache: int) 
     results = case.runs.results(run_id)
     ids = results.row_ids if results else ()
     columns = results.columns if results else ()
-    table, written = write_outs(case, run_id, order.outs, order.output) if columns or order.outs else (None, [])
+    with recorded(case, with_manifests(order.outs), overwrite=True):
+        table, written = write_outs(case, run_id, order.outs, order.output) if columns or order.outs else (None, [])
     files = [f"{d.path}: {d.message}" for d in case.ledger.run_documents(run_id, "failed")]
     rows = [fate.record.error for fate in case.ledger.fates(run_id, fate="failed")]
     return RunReport(

@@ -8,7 +8,7 @@ Importing this module registers the accessor. Each operator runs at once and ret
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import EnvironmentMissing, UsageError
@@ -54,11 +54,27 @@ class SemanticAccessor:
 
         def operate(*arguments: Any, **keys: Any) -> Any:
             run = {key: keys.pop(key) for key in RUN_KEYS & keys.keys()}
-            if joins_two(REGISTRY[kind]):
-                if not arguments or not isinstance(arguments[0], pandas.DataFrame):
-                    raise UsageError(f"{kind} joins two DataFrames", advice=f"Write df.semantic.{kind}(other, ...).")
-                right = from_list(arguments[0].to_dict("records"), name="right")
-                arguments = (right, *arguments[1:])
-            return self.pipeline().with_operator(kind, *arguments, **keys).to_pandas(**run)
+            if joins_two(REGISTRY[kind]) and not (arguments and isinstance(arguments[0], pandas.DataFrame)):
+                raise UsageError(f"{kind} joins two DataFrames", advice=f"Write df.semantic.{kind}(other, ...).")
+            made = _operated(kind, self._frame, arguments, keys).to_pandas(**run)
+            if len(made):
+                return made
+            # Without a row nothing says which columns there are but a row of the frame, which may have none either.
+            shown = _operated(kind, _with_a_row(self._frame), tuple(map(_with_a_row, arguments)), keys)
+            return pandas.DataFrame(columns=list(shown.schema()))
 
         return operate
+
+
+def _operated(kind: str, frame: Any, arguments: tuple[Any, ...], keys: Mapping[str, Any]) -> Pipeline:
+    """Return a pipeline of one operator over the rows of a frame, and of the right one where it joins two."""
+    if joins_two(REGISTRY[kind]):
+        arguments = (from_list(arguments[0].to_dict("records"), name="right"), *arguments[1:])
+    return from_list(frame.to_dict("records")).with_operator(kind, *arguments, **keys)
+
+
+def _with_a_row(value: Any) -> Any:
+    """Return a frame of the same columns with one row of nulls; what is no frame stays."""
+    if not isinstance(value, pandas.DataFrame):
+        return value
+    return pandas.DataFrame([dict.fromkeys(value.columns)], columns=value.columns)

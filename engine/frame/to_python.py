@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping
+from pathlib import Path
 from pprint import pformat
 from typing import Any
 
@@ -22,11 +23,16 @@ READERS = {
     ".tsv": "read_csv",
     ".parquet": "read_parquet",
     ".xlsx": "read_xlsx",
+    ".xlsm": "read_xlsx",
 }
 
 
 def to_python(part: Part) -> str:
-    """Return the program; its last name, `pipeline`, is the pipeline with the same operators over the same datasets."""
+    """Return the program; its last name, `pipeline`, is the pipeline with the same operators over the same datasets.
+
+    Its relative paths start at the current folder, as those of the readers do.
+    """
+    part = part.settled(Path.cwd())
     plan = part.plan
     if plan.retrievers or plan.parsing_tools:
         what = "retrievers" if plan.retrievers else "parsing tools"

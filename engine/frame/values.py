@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import inspect
 import sys
@@ -65,7 +66,7 @@ def source_of(function: Callable[..., Any]) -> str:
     if not isinstance(written, ast.FunctionDef):
         raise UsageError(f"code: {name} is no plain function", advice="Write a function with def, not async def.")
     imports: list[str] = []
-    for needed, value in _from_around(function).items():
+    for needed, value in {**_from_around(function), **_from_defaults(function, written)}.items():
         if isinstance(value, types.ModuleType):
             imports += (f"import {inner}\n" for inner in _submodules(written, needed, value.__name__))
             imports.append(f"import {value.__name__} as {needed}\n")
@@ -87,6 +88,15 @@ def _from_around(function: types.FunctionType) -> dict[str, Any]:
     names = dict.fromkeys(_global_names(function.__code__))
     around = {name: function.__globals__[name] for name in names if name in function.__globals__}
     return {**inspect.getclosurevars(function).nonlocals, **around}
+
+
+def _from_defaults(function: types.FunctionType, written: ast.FunctionDef) -> dict[str, Any]:
+    """Return what the default values use from outside; None for what only the place has where the function stands."""
+    values = filter(None, (*written.args.defaults, *written.args.kw_defaults))
+    codes = [compile(f"lambda: ({ast.unparse(value)})", "default", "eval") for value in values]
+    names = dict.fromkeys(name for code in codes for name in _global_names(code))
+    own = function.__globals__
+    return {name: own.get(name) for name in names if name in own or not hasattr(builtins, name)}
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:

@@ -15,6 +15,7 @@ from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema, Type, Value
 from engine.language.schema_types import bare_type, quotes_in
+from engine.language.template_fields import KEY_VARIABLES
 from engine.language.templates import Template
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
@@ -23,6 +24,9 @@ from engine.values.base import MARKS, ValueType
 
 SourceFields = Mapping[str, Collection[str] | None]
 """Per dataset the fields of its rows; None (or no entry, for data files) when they are not known."""
+
+Sides = tuple[tuple[str, ...], tuple[str, ...]]
+"""The fields of the left and of the right rows of a join."""
 
 
 def check(
@@ -59,6 +63,13 @@ def fields_before(plan: Plan) -> dict[str, tuple[str, ...]]:
     checker = _Check(plan, {}, Positions())
     list(checker.problems())
     return checker.before
+
+
+def fields_joined(plan: Plan, *, source_fields: SourceFields | None = None) -> dict[str, Sides]:
+    """Return the fields of the left and of the right rows of each join, as far as they are known."""
+    checker = _Check(plan, source_fields or {}, Positions())
+    list(checker.problems())
+    return checker.sides
 
 
 @dataclass
@@ -117,6 +128,7 @@ class _Check:
         self.positions = positions
         self.indexed: set[tuple[str, str]] = set()
         self.before: dict[str, tuple[str, ...]] = {}
+        self.sides: dict[str, Sides] = {}
         self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
 
     def source(self, name: str, source_fields: SourceFields) -> _Flow:
@@ -135,6 +147,7 @@ class _Check:
             if traits.inputs == 2:
                 left, right = (self.flows[name] for name in step.inputs)
                 flow = _Flow.joined(left, right, node.name)
+                self.sides[node.name] = tuple(left.available), tuple(right.available)
                 yield from self.names(node, left, right)
             self.before.setdefault(node.name, tuple(left.available))
             yield from self.reads(node, traits.reads, left)
@@ -144,7 +157,7 @@ class _Check:
             yield from self.writes(node, traits, flow)
             yield from self.removals(node, traits, flow)
             yield from self.order(node, traits, flow)
-            yield from self.common(node)
+            yield from self.common(node, left)
             yield from self.value_parts(node, left)
             _advance(node, traits, flow)
         self.flows[step.name] = flow
@@ -230,7 +243,7 @@ class _Check:
                 origin = f"written by {writer!r}" if writer else "of the dataset"
                 yield self.problem(
                     node,
-                    _schema_path(node, name),
+                    _written_at(node, name) or _reader(node, name)[0],
                     f"the field {name!r} {origin} is overwritten",
                     "Choose another name if both values are needed.",
                     severity="warning",
@@ -259,8 +272,8 @@ class _Check:
                 severity="warning",
             )
 
-    def common(self, node: Node) -> Iterator[Problem]:
-        for finding in node.problems():
+    def common(self, node: Node, flow: _Flow) -> Iterator[Problem]:
+        for finding in (*node.problems(), *node.misfits(flow.types, flow.available)):
             yield self.problem(node, finding.path, finding.message, finding.advice, severity=finding.severity)
 
     def value_parts(self, node: Node, flow: _Flow) -> Iterator[Problem]:
@@ -299,7 +312,10 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
         flow.available[name] = node.name
         flow.removed.pop(name, None)
     known = flow.types
-    flow.types = {name: kind for name, kind in known.items() if name not in traits.writes | gone}
+    rewritten: Collection[str] = traits.writes | gone
+    if traits.runs_code and traits.opens:
+        rewritten = known  # code may write any field
+    flow.types = {name: kind for name, kind in known.items() if name not in rewritten}
     for each in node.schema.fields if node.schema else ():
         flow.types |= {each.name: each.type} if each.name in traits.writes else {}
     if not traits.opens:
@@ -329,26 +345,24 @@ def _reader(node: Node, name: str) -> tuple[YamlPath, int, int]:
     for path, text in parts_of(node, str):
         if text == name and path != ("name",):
             return path, 1, 1
-    return (), 1, 1
+    return _written_at(node, name), 1, 1
 
 
 def _answer_fields(node: Node, path: YamlPath) -> tuple[str, ...]:
     """Return the fields of the answer where the part at `path` may name them too: in validate and gleaning."""
-    return node.schema.names if node.schema and path[:1] in (("validate",), ("gleaning",)) else ()
+    return node.judged_fields or () if path[:1] in (("validate",), ("gleaning",)) else ()
 
 
 def _all_mentions(template: Template) -> Iterable[str]:
+    """Return the fields of rows that a prompt names; of a group's key, the key itself is to be blamed."""
     reads = template.all_reads
-    return {
-        name for table in (reads.needed, reads.optional, reads.tested) for names in table.values() for name in names
-    }
+    tables = (reads.needed, reads.optional, reads.tested)
+    return {name for table in tables for variable in table.keys() - KEY_VARIABLES for name in table[variable]}
 
 
-def _schema_path(node: Node, name: str) -> YamlPath:
-    for path, schema in parts_of(node, Schema):
-        if name in schema.names:
-            return (*path, name)
-    return _reader(node, name)[0]
+def _written_at(node: Node, name: str) -> YamlPath:
+    """Find the field of that name in a schema of a node: its YAML path, () where there is none."""
+    return next(((*path, name) for path, schema in parts_of(node, Schema) if name in schema.names), ())
 
 
 def value_types(types: Mapping[str, Type]) -> dict[str, ValueType]:
@@ -372,7 +386,7 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
             names = (*kind.part_names, *MARKS) if kind else ()
             if kind is not None and keys[1] not in names:
                 message = f"reads {keys[1]!r} of {keys[0]!r}, which is of type {kind.text()} and has no such part"
-                yield path, message, did_you_mean(keys[1], names), (part.lineno, part.col_offset + 1)
+                yield path, message, did_you_mean(keys[1], names), expression.place(part)
 
 
 def _keys(part: ast.expr) -> list[str]:

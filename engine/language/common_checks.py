@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.language.binding import YamlPath, parts_of, templates_of
+from engine.language.binding import YamlPath, templates_of
 from engine.language.position import did_you_mean
 from engine.language.problems import Finding
 from engine.language.templates import Template
@@ -59,23 +59,49 @@ def _python_texts(node: Node) -> Iterator[Finding]:
             yield Finding(path, "the prompt is written as an f-string of Python", advice, severity="warning")
 
 
-def example_problems(node: Node, key: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Refuse examples, or reviewed rows, that a key holds and whose input lacks what the prompt needs of it."""
+_OTHER_PROMPTS = frozenset({"gleaning", "batch_prompt", "fold_prompt", "merge_prompt", "value_sampling"})
+"""Keys with prompts that no example is laid out with: they are about answers, or about several rows."""
+
+
+def example_prompts(node: Node) -> list[Template]:
+    """Return the prompts that an example of a node may be laid out with."""
+    return [template for path, template in templates_of(node) if not _OTHER_PROMPTS & set(path)]
+
+
+def example_problems(
+    key: str,
+    examples: Sequence[Mapping[str, Any]],
+    prompts_of: Callable[[Mapping[str, Any]], Sequence[Template]],
+) -> Iterator[Finding]:
+    """Refuse examples, or reviewed rows, that a key holds and whose input lacks what the prompt needs of it.
+
+    `prompts_of` gives the prompts that an example may be laid out with.
+    """
     what = "example" if key == "examples" else "reviewed row"
     for index, example in enumerate(examples):
-        yield from _example(node, (key, index), what, example)
+        yield from dict.fromkeys(_example((key, index), what, example, prompts_of(example)))
 
 
-def _example(node: Node, path: YamlPath, what: str, example: Mapping[str, Any]) -> Iterator[Finding]:
-    variables = {name for _, template in parts_of(node, Template) for name in template.variables or ()} - {"output"}
-    for variable, values in example.items():
-        if variable != "output" and variables and variable not in variables:
+def _example(path: YamlPath, what: str, example: Mapping[str, Any], prompts: Sequence[Template]) -> Iterator[Finding]:
+    given = {name: values for name, values in example.items() if name != "output"}
+    variables = {name for template in prompts for name in template.variables or ()}
+    for variable in given:
+        if variables and variable not in variables:
             message = f"this {what} has {variable!r}, which is no variable of the prompt"
             yield Finding(path, message, did_you_mean(variable, sorted(variables)))
-        prompts = [t for _, t in parts_of(node, Template) if variable in (t.variables or ())]
-        if variable == "output" or not isinstance(values, Mapping) or not prompts:
-            continue
-        missing = sorted(prompts[0].reads(variable) - set(values))
+    for template in prompts:
+        if given.keys() <= (template.variables or frozenset()):
+            yield from _lacking(path, what, given, template)
+
+
+def _lacking(path: YamlPath, what: str, given: Mapping[str, Any], template: Template) -> Iterator[Finding]:
+    """Say which variables of the prompt, and which of their fields, are not given."""
+    for variable in sorted(template.variables or ()):
+        if variable not in given and template.uses(variable):
+            message = f"this {what} has no {variable}, which the prompt uses"
+            yield Finding(path, message, f"Give the {what} all variables that the prompt uses.")
+    for variable, values in given.items():
+        missing = sorted(template.reads(variable) - set(values)) if isinstance(values, Mapping) else []
         if missing:
             yield Finding(
                 path,

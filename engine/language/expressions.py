@@ -129,7 +129,7 @@ class Expression:
         for node in ast.walk(tree):
             if id(node) not in words and (problem := self._problem(node, words)):
                 message, advice = problem
-                raise where.error(f"{message} in the expression {self.text!r}", advice=advice, inside=self._place(node))
+                raise where.error(f"{message} in the expression {self.text!r}", advice=advice, inside=self.place(node))
         self._refuse_too_much(self.tree.body, where)
 
     def _refuse_too_much(self, node: ast.AST, where: Where) -> None:
@@ -145,7 +145,7 @@ class Expression:
             Evaluator().value(self.code_of(node), {})
         except TooMuchWork as error:
             message = f"{ast.unparse(node)} takes too much work for any row: {error}"
-            raise where.error(message, advice="Write smaller numbers.", inside=self._place(node)) from error
+            raise where.error(message, advice="Write smaller numbers.", inside=self.place(node)) from error
         except (ItemError, *FAULTS):
             return  # a run says so of the row
 
@@ -168,7 +168,7 @@ class Expression:
     def place_of(self, name: str) -> tuple[int, int]:
         """Find where the text first names a field: 1-based (row, column), (1, 1) when it does not."""
         places = [node for variable in self.variables for node, field in self._named(variable) if field == name]
-        return self._place(places[0]) if places else (1, 1)
+        return self.place(places[0]) if places else (1, 1)
 
     def holds(self, *rows: Mapping[str, Any]) -> bool:
         """Say whether the expression is true of rows, one for each variable; raises MissingField or CannotEvaluate."""
@@ -263,13 +263,14 @@ class Expression:
         named = {field for node, field in self._named(variable) if id(node) in asking}
         return frozenset(named | {field for _, field in self._looked_up(variable)})
 
-    def _place(self, node: ast.AST) -> tuple[int, int]:
-        """Return the 1-based row and column of a node in the text."""
+    def place(self, node: ast.AST) -> tuple[int, int]:
+        """Return the 1-based row and column of a node in the text. What Python tells of columns counts bytes."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         before = len(self.text) - len(self.text.lstrip())
-        if line > 1 or before == 0 and "\n" not in self.text.strip():
-            return line, column + 1
-        return row_and_column(self.text, before + column)
+        written = self.text.strip()
+        start = sum(len(each) + 1 for each in written.split("\n")[: line - 1])
+        index = start + len(written[start:].encode()[:column].decode())
+        return row_and_column(self.text, before + index)
 
     def _problem(self, node: ast.AST, words: Collection[int]) -> tuple[str, str] | None:
         """Say what an expression may not use, and what it may."""

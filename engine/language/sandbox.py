@@ -17,8 +17,9 @@ from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context, Macro
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
 from engine.language import bounds
@@ -36,7 +37,7 @@ SHOWN = "redwell shown"
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
-_PLAIN_DATA = (str, bytes, Mapping, list, tuple)
+_TAKING_NUMBERS = (str, bytes, Mapping, list, tuple, LoopContext)
 """What has methods that make no more of a number than there is."""
 _REMOVED_GLOBALS = ("lipsum", "cycler", "joiner")
 
@@ -161,7 +162,9 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         """Call a method or macro with bounded arguments and result."""
         owner = getattr(__obj, "__self__", None)
-        _bound_arguments((owner, *args, *kwargs.values()), takes_numbers=isinstance(owner, _PLAIN_DATA))
+        keeps_them = isinstance(__obj, Macro | LoopContext) or __obj is dict or __obj is Namespace
+        takes_numbers = keeps_them or isinstance(owner, _TAKING_NUMBERS)
+        _bound_arguments((owner, *args, *kwargs.values()), takes_numbers=takes_numbers)
         if isinstance(owner, str | bytes):
             name = __obj.__name__
             if name == "join" and len(args) == 1 and not kwargs and isinstance(owner, str):

@@ -149,10 +149,6 @@ class Schema:
         """Describe the reply in words a model follows, on one line."""
         return describe(Record(self.fields))
 
-    def text(self) -> str:
-        """Write the schema in its canonical form; `parse_type` of it gives these fields back."""
-        return Record(self.fields).text()
-
     def to_yaml(self) -> dict[str, Any]:
         """Return the mapping that `parse` reads back as this schema."""
         return {f.name: _field_to_yaml(f) for f in self.fields}

@@ -120,17 +120,21 @@ def read_value(kind: Type, value: Any) -> Any:
     """
     match kind:
         case Value(value_type=value_type):
-            was_read = value is None or (isinstance(value, Mapping) and all(mark in value for mark in MARKS))
-            return value if was_read else value_type.cell(value)
+            return value if value is None or _was_read(value) else value_type.cell(value)
         case Nullable(inner=inner, word=word):
             return None if value == word or _says_null(inner, value) else read_value(inner, value)
-        case Either(options=options):
-            return read_value(next((o for o in options if _may_be(o, value)), options[0]), value)
+        case Either():
+            return read_value(alternative(kind, value), value)
         case ListOf() | DictOf() | Record():
             return _read_container(kind, value)
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() and is_integer(kind) else value or 0.0
+
+
+def alternative(kind: Either, value: Any) -> Type:
+    """Return the option that a value is of, as the model wrote it or as it was read; the first if it is of none."""
+    return next((option for option in kind.options if _may_be(option, value)), kind.options[0])
 
 
 def _says_null(kind: Type, value: Any) -> bool:
@@ -151,11 +155,15 @@ def _read_container(kind: ListOf | DictOf | Record, value: Any) -> Any:
     return value
 
 
+def _was_read(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(mark in value for mark in MARKS)
+
+
 def _may_be(kind: Type, value: Any) -> bool:
-    """Say whether an alternative is the one that a value of the whole type was written for."""
+    """Say whether an alternative is the one that a value of the whole type was written for; it may be read already."""
     match kind, value:
         case Nullable(inner=inner, word=word), _:
-            fits = value == word or _may_be(inner, value)
+            fits = value is None or value == word or _may_be(inner, value)
         case Either(options=options), _:
             fits = any(_may_be(option, value) for option in options)
         case ListOf(item=item), list():
@@ -167,6 +175,8 @@ def _may_be(kind: Type, value: Any) -> bool:
             fits = set(value) == set(types) and all(_may_be(types[name], v) for name, v in value.items())
         case Quote(), _:
             fits = isinstance(value, str)
+        case Value(), Mapping() if _was_read(value):
+            fits = True
         case (Scalar() | Text() | Number() | Enum() | Value()) as leaf, _:
             fits = find_misfit(value, compile_leaf(leaf)) is None
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from engine.language.binding import bind, describe_value, nested_types, yaml_fields
@@ -54,7 +53,7 @@ class Sections:
             return value
         known = {path[0] for path in yaml_fields(cls)} if cls else set()
         unused = [k for k in value if (k in NO_EFFECT_KEYS or k in more) and k not in known]
-        self.without_effect += [replace(where.at(k)) for k in unused]
+        self.without_effect += [where.at(k) for k in unused]
         inner = nested_types(cls) if cls else {}
         return {
             k: self.effective(v, where.at(k), inner[k]) if k in inner else v

@@ -11,13 +11,16 @@ ROW_VARIABLES = frozenset({"input", "input1", "input2", "left", "right", "output
 """Variables that hold one row's fields."""
 LIST_VARIABLES = frozenset({"inputs", "outputs"})
 """Variables that hold a list of rows."""
+KEY_VARIABLES = frozenset({"reduce_key"})
+"""Variables that hold the values that the rows of a group share: whoever reads all of them reads no further fields."""
 
 _LIST_FILTERS = frozenset({"list", "sort", "reverse", "unique", "selectattr", "rejectattr", "select", "reject"})
 _ELEMENT_FILTERS = frozenset({"first", "last", "min", "max"})
 _COUNT_FILTERS = frozenset({"length", "count"})
 _COLUMN_FILTERS = frozenset({"map", "sum", "join"})
 """With `attribute=...` these give the values of one field only."""
-_ATTRIBUTE_FIRST = frozenset({"selectattr", "rejectattr", "groupby"})
+_TESTING = frozenset({"selectattr", "rejectattr"})
+_ATTRIBUTE_FIRST = _TESTING | {"groupby"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class FieldWalker:
         self.unknown_names: list[UnknownName] = []
         self.functions = frozenset(functions)
         self.scope: _Scope = dict.fromkeys(variables)
-        self.scope |= {v: _Source(v, False) for v in self.scope if v in ROW_VARIABLES}
+        self.scope |= {v: _Source(v, False) for v in self.scope if v in ROW_VARIABLES | KEY_VARIABLES}
         self.scope |= {v: _Source(v, True) for v in self.scope if v in LIST_VARIABLES}
 
     def walk(self, node: nodes.Node) -> None:
@@ -85,7 +88,7 @@ class FieldWalker:
         if iterated and iterated.is_list and isinstance(node.target, nodes.Name):
             self.scope[node.target.name] = _Source(iterated.variable, False)
         elif iterated and not iterated.is_list:
-            self.reads.unknown.add(iterated.variable)  # a loop over a row reads all its fields
+            self._read_all(iterated)  # a loop over a row reads all its fields
         for child in (*node.body, *node.else_, *([node.test] if node.test else [])):
             self.walk(child)
         self.scope = outer
@@ -101,7 +104,7 @@ class FieldWalker:
     def _expression(self, node: nodes.Expr) -> None:
         source = self._source(node)
         if source:
-            self.reads.unknown.add(source.variable)  # the whole row is written or passed on
+            self._read_all(source)  # the whole row is written or passed on
             return
         match node:
             case nodes.Name(name=name, ctx="load"):
@@ -127,13 +130,22 @@ class FieldWalker:
 
     def _filter(self, node: nodes.Filter) -> None:
         source = self._source(node.node) if node.node else None
-        for name in _attributes(node):
-            if source and source.is_list:
-                self._add(self.reads.needed, source.variable, name)
+        if source and source.is_list:
+            self._read_attributes(node, source)
         narrow = node.name in _COUNT_FILTERS or (node.name in _COLUMN_FILTERS and bool(_attributes(node)))
         if node.node:
             self._use(node.node, source, whole=not narrow)
         self._arguments(node)
+
+    def _read_attributes(self, node: nodes.Filter, source: _Source) -> None:
+        """Note the fields that a filter over rows reads, or asks for: `map(attribute='x', default=0)`."""
+        tests = [argument.value for argument in node.args[1:2] if isinstance(argument, nodes.Const)]
+        has_default = "default" in {each.key for each in node.kwargs} or (node.name == "groupby" and len(node.args) > 1)
+        table = self.reads.optional if has_default else self.reads.needed
+        if node.name in _TESTING and tests and tests[0] in ("defined", "undefined"):
+            table = self.reads.tested
+        for name in _attributes(node):
+            self._add(table, source.variable, name)
 
     def _arguments(self, node: nodes.Filter) -> None:
         for argument in (*node.args, *(k.value for k in node.kwargs)):
@@ -146,7 +158,7 @@ class FieldWalker:
         if method == "get" and isinstance(name, str):
             self._add(self.reads.optional, row.variable, name)
         else:
-            self.reads.unknown.add(row.variable)
+            self._read_all(row)
         for argument in (*node.args, *(k.value for k in node.kwargs)):
             self.walk(argument)
 
@@ -173,14 +185,13 @@ class FieldWalker:
         if source is None:
             self.walk(node)
         elif whole:
-            self.reads.unknown.add(source.variable)
+            self._read_all(source)
         else:
             self._attribute_reads(node, source)
 
     def _attribute_reads(self, node: nodes.Node, source: _Source) -> None:
         while isinstance(node, nodes.Filter) and node.node:
-            for name in _attributes(node):
-                self._add(self.reads.needed, source.variable, name)
+            self._read_attributes(node, source)
             self._arguments(node)
             node = node.node
 
@@ -222,17 +233,27 @@ class FieldWalker:
             if not (isinstance(child, nodes.Name) and child.ctx != "load"):
                 self.walk(child)
 
+    def _read_all(self, source: _Source) -> None:
+        """Note that any field may be read."""
+        if source.variable not in KEY_VARIABLES:
+            self.reads.unknown.add(source.variable)
+
     @staticmethod
     def _add(table: dict[str, set[str]], variable: str, name: str) -> None:
         table.setdefault(variable, set()).add(name)
 
 
 def _attributes(node: nodes.Filter) -> list[str]:
-    """Return fields a filter over rows reads: `map(attribute='x')`, `groupby('x')`; the first part of a dotted path."""
+    """Return fields a filter over rows reads: `map(attribute='x')`, `groupby('x')`; the first part of a dotted path.
+
+    Only `sort` takes several: `sort(attribute='x,y')`.
+    """
     arguments = [k.value for k in node.kwargs if k.key == "attribute"]
     if node.name in _ATTRIBUTE_FIRST:
         arguments += node.args[:1]
-    return [e.value.split(".")[0] for e in arguments if isinstance(e, nodes.Const) and isinstance(e.value, str)]
+    written = [e.value for e in arguments if isinstance(e, nodes.Const) and isinstance(e.value, str)]
+    paths = [path for text in written for path in (text.split(",") if node.name == "sort" else [text])]
+    return [path.split(".")[0] for path in paths]
 
 
 def _stored_names(node: nodes.Node) -> Iterator[str]:

@@ -248,10 +248,7 @@ class Template:
         for call in calls:
             arguments = [*call.args, *(each.value for each in call.kwargs)]
             numbers = [each.value for each in arguments if isinstance(each, nodes.Const) and type(each.value) is int]
-            takes = (
-                call.name in TAKING_NUMBERS if isinstance(call, nodes.Filter) else isinstance(call.node, nodes.Getattr)
-            )
-            if not takes and any(abs(number) > MAX_NUMBER for number in numbers):
+            if not _takes_numbers(call) and any(abs(number) > MAX_NUMBER for number in numbers):
                 raise self._too_large(call, f"a number larger than {MAX_NUMBER} is not accepted here", where)
 
     def _too_large(self, node: nodes.Node, trouble: str, where: Where) -> PipelineError:
@@ -298,6 +295,13 @@ def _largest_constants(node: nodes.Node) -> Iterator[nodes.Expr]:
         return
     for child in node.iter_child_nodes():
         yield from _largest_constants(child)
+
+
+def _takes_numbers(call: nodes.Filter | nodes.Call) -> bool:
+    """Say whether a filter or a function may be given a number of any size."""
+    if isinstance(call, nodes.Filter):
+        return call.name in TAKING_NUMBERS
+    return not (isinstance(call.node, nodes.Name) and call.node.name == "range")
 
 
 def _computed_trouble(node: nodes.Expr) -> str:

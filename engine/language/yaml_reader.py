@@ -7,7 +7,7 @@ value keeps its line and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -23,6 +23,11 @@ MAX_VALUES = 100_000
 MAX_NESTING = 100
 
 _TAG = "tag:yaml.org,2002:"
+
+_NO_BREAKS = "\x85\u2028\u2029"
+"""Characters that end no line in YAML 1.2, but for the library."""
+_PRIVATE = range(0xE000, 0xF900)
+"""Characters that mean nothing: some stand for those while the library reads."""
 
 _ADVICE = {
     "'\\t'": "Indent with spaces: here is a tab.",
@@ -55,8 +60,11 @@ def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
 
 def compose(text: str, file: str = "") -> Node | None:
     """Return the node tree of a text, None where it is empty; raises PipelineError for what is not YAML."""
+    _refuse_other_versions(text, file)
+    stand_ins = _stand_ins(text)
+    read = text.translate({ord(a): b for a, b in stand_ins.items()}) if stand_ins else text
     try:
-        root: Node | None = YAML(typ="safe", pure=True).compose(text)
+        root: Node | None = YAML(typ="safe", pure=True).compose(read)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or ""
@@ -72,7 +80,43 @@ def compose(text: str, file: str = "") -> Node | None:
     except (YAMLError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"not valid YAML: {reason}", file=file) from error
+    if root is not None and stand_ins:
+        _restore(root, str.maketrans({held: character for character, held in stand_ins.items()}))
     return root
+
+
+def _refuse_other_versions(text: str, file: str) -> None:
+    """Raise PipelineError for a `%YAML` line of another version than 1.2: in 1.1, for one, `yes` is true."""
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if line.startswith("%YAML") and line.split()[1:2] != ["1.2"]:
+            message = f"the file says that it is {line[1:].strip()}, but pipelines are YAML 1.2"
+            advice = "Remove the line, and write true and false for yes and no."
+            raise PipelineError(message, file=file, line=number, column=1, advice=advice)
+        if line.strip() and not line.startswith(("%", "#")):
+            return
+
+
+def _stand_ins(text: str) -> dict[str, str]:
+    """Choose for each of _NO_BREAKS that a text has a character that it has not."""
+    free = (chr(code) for code in _PRIVATE if chr(code) not in text)
+    return dict(zip((character for character in _NO_BREAKS if character in text), free, strict=False))
+
+
+def _restore(root: Node, table: Mapping[int, str]) -> None:
+    """Put characters back into all texts of a tree."""
+    waiting: list[Node] = [root]
+    done: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in done:
+            continue
+        done.add(id(node))
+        if isinstance(node, ScalarNode):
+            node.value = node.value.translate(table)
+        elif isinstance(node, MappingNode):
+            waiting += [part for pair in node.value for part in pair]
+        else:
+            waiting += node.value
 
 
 class _Reader:
@@ -86,12 +130,8 @@ class _Reader:
         self.count = 0
 
     def read(self, node: Node, path: Path) -> Any:
-        self.count += 1
         self.values[path] = self.position(node)
-        if self.count > MAX_VALUES:
-            self.fail(path, f"the file expands to more than {MAX_VALUES} values", "Use fewer aliases (*name).")
-        if len(path) > MAX_NESTING:
-            self.fail(path, f"the YAML is nested more than {MAX_NESTING} deep", "An alias may not contain itself.")
+        self.refuse_endless(path, len(path))
         match node:
             case MappingNode():
                 return self.mapping(node, path)
@@ -99,6 +139,14 @@ class _Reader:
                 self.require_tag(node, path, "seq")
                 return [self.read(item, (*path, i)) for i, item in enumerate(node.value)]
         return self.scalar(node, path)
+
+    def refuse_endless(self, path: Path, depth: int) -> None:
+        """Count one more value, so many levels down."""
+        self.count += 1
+        if self.count > MAX_VALUES:
+            self.fail(path, f"the file expands to more than {MAX_VALUES} values", "Use fewer aliases (*name).")
+        if depth > MAX_NESTING:
+            self.fail(path, f"the YAML is nested more than {MAX_NESTING} deep", "An alias may not contain itself.")
 
     def mapping(self, node: MappingNode, path: Path) -> dict[Any, Any]:
         self.require_tag(node, path, "map")
@@ -114,10 +162,13 @@ class _Reader:
             entries[key] = self.read(value_node, (*path, key))
         return entries
 
-    def pairs(self, node: MappingNode, path: Path) -> Iterator[tuple[Node, Node]]:
-        """Give the entries of a mapping; those merged with `<<` come where they are not written here."""
+    def pairs(self, node: MappingNode, path: Path, depth: int = 0) -> Iterator[tuple[Node, Node]]:
+        """Give the entries of a mapping; those merged with `<<` come where they are not written here.
+
+        What is merged may have merged others itself: `depth` says how often.
+        """
         written = [(k, v) for k, v in node.value if k.tag != f"{_TAG}merge"]
-        seen = {k.value for k, _ in written if isinstance(k, ScalarNode)}
+        seen: set[Any] = {k.value for k, _ in written if isinstance(k, ScalarNode)}
         yield from written
         for key, merged in node.value:
             if key.tag != f"{_TAG}merge":
@@ -125,9 +176,11 @@ class _Reader:
             for source in merged.value if isinstance(merged, SequenceNode) else [merged]:
                 if not isinstance(source, MappingNode):
                     self.fail(path, "<< needs a mapping, or a list of mappings")
-                for k, v in source.value:
-                    if k.value not in seen:
-                        seen.add(k.value)
+                self.refuse_endless(path, depth + 1)
+                for k, v in self.pairs(source, path, depth + 1):
+                    name = k.value if isinstance(k, ScalarNode) else id(k)
+                    if name not in seen:
+                        seen.add(name)
                         yield k, v
 
     def scalar(self, node: Node, path: Path) -> Any:
@@ -141,7 +194,7 @@ class _Reader:
                 case "bool":
                     return node.value.lower() == "true"
                 case "int":
-                    return int(node.value.replace("_", ""), 0) if node.value[:2] in ("0x", "0o") else int(node.value)
+                    return _whole_number(node.value)
                 case "float":
                     return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError:
@@ -175,6 +228,12 @@ class _Reader:
 
     def fail(self, path: Path, message: str, advice: str = "") -> Any:
         raise Where(self.positions, path).error(message, advice=advice)
+
+
+def _whole_number(text: str) -> int:
+    """Read 12, 1_000, 0x1f, 0o17, 0b101, each with a sign or without; raises ValueError."""
+    has_base = text.lstrip("+-")[:2] in ("0x", "0o", "0b")
+    return int(text.replace("_", ""), 0) if has_base else int(text)
 
 
 def _shown(tag: Any) -> str:

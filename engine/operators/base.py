@@ -178,6 +178,10 @@ class Tools(Protocol):
         """Embed texts: shape (len(texts), dimensions), rows of unit length."""
 
     @property
+    def joined_fields(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the fields of the left and of the right rows of a join, as far as they are known before it runs."""
+
+    @property
     def trusts_code(self) -> bool:
         """Say whether the user has allowed the pipeline's own Python to run."""
 

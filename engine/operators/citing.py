@@ -18,7 +18,7 @@ from engine.answers.values import answer_type
 from engine.errors import ItemError
 from engine.evidence.items import leaves
 from engine.language.schema import Schema
-from engine.language.schema_compile import read_value
+from engine.language.schema_compile import alternative, read_value
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
 from engine.language.templates import Template, prompt_template
 from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, visible
@@ -177,8 +177,8 @@ def _kept(kind: Type, value: Any, stands: Callable[..., bool]) -> Any:  # noqa: 
     match kind:
         case Nullable(inner=inner):
             return _kept(inner, value, stands)
-        case Either(options=options):
-            return _kept(options[0], value, stands)
+        case Either():
+            return _kept(alternative(kind, value), value, stands)
         case Record(fields=fields):
             return {part.name: _kept(part.type, value[part.name], stands) for part in fields}
         case DictOf(value=inner):

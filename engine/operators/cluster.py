@@ -16,7 +16,7 @@ from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require, require_at_least
-from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of
+from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.packing import pack
 from engine.operators.vectors import text_to_embed
@@ -100,6 +100,11 @@ class Cluster(ModelNode):
     def names_clusters_again(self) -> bool:
         """Say whether the prompt can be put about clusters as well as about rows."""
         return not self._lacking
+
+    @property
+    def judged_fields(self) -> tuple[str, ...]:
+        """Return the fields of a name, and `inputs`, what it is the name of."""
+        return (*self.summary_schema.names, "inputs")
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -197,7 +202,7 @@ class Naming:
     async def _name(self, cluster: int) -> dict[str, Any] | None:
         """Name one cluster; None if nothing is left of it."""
         below = self._tree.rows_of(cluster) if self._node.is_flat else self._tree.children_of(cluster)
-        inputs = [self._rows[n].values if self._tree.is_row(n) else self._names.get(n) for n in below]
+        inputs = [visible(self._rows[n].values) if self._tree.is_row(n) else self._names.get(n) for n in below]
         known = [values for values in inputs if values is not None]
         async with self._slots:
             return await self._summarize(known, self._rows[self._tree.rows_of(cluster)[0]]) if known else None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from engine.operators.accounting import process, require, value_of
+from engine.operators.accounting import process, value_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.coding import CodeNode, beyond_limit, call
-from engine.operators.reduce import ALL, group_rows
+from engine.operators.grouping import ALL, by_size, group_rows, reduce_keys
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -29,10 +29,7 @@ class CodeReduce(CodeNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keys = (self.reduce_key,) if isinstance(self.reduce_key, str) else tuple(self.reduce_key)
-        object.__setattr__(self, "reduce_key", keys)
-        require(self, bool(keys), "reduce_key names no field", f"Write {ALL} to make one group of all rows.")
-        require(self, ALL not in keys or len(keys) == 1, f"{ALL} cannot be combined with other keys")
+        object.__setattr__(self, "reduce_key", reduce_keys(self, self.reduce_key))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -57,7 +54,7 @@ class CodeReduce(CodeNode):
 async def run(node: CodeReduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Call the code for all groups; they come out in the order in which each first appeared."""
     groups = group_rows(rows, node.keys)
-    late = sorted(groups, key=len)[node.limit :] if node.limit else []
+    late = by_size(groups, node.keys)[node.limit :] if node.limit else []
     beyond = {row.id for group in late for row in group}
 
     async def transform(group: Sequence[Row]) -> Sequence[Row]:

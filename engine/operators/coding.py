@@ -19,6 +19,8 @@ from engine.plan.frozen import thaw
 from engine.rows import Row
 
 SMALLEST_MEMORY = 2**25
+MOST_MEMORY = 2**50
+MOST_SECONDS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,10 @@ class CodeNode(OnErrorNode):
         problem = problem_of(self.code)
         require(self, not problem, problem, "Write code: with a function def transform(...): that returns its result.")
         require_at_least(self, concurrent_thread_count=1, limit=1, memory_bytes=SMALLEST_MEMORY)
-        require(self, self.timeout_seconds > 0, f"timeout_seconds must be above 0, not {self.timeout_seconds:g}")
+        memory = f"memory_bytes must be at most {MOST_MEMORY}, not {self.memory_bytes}"
+        require(self, self.memory_bytes <= MOST_MEMORY, memory)
+        seconds = f"timeout_seconds must be above 0 and at most {MOST_SECONDS}, not {self.timeout_seconds:g}"
+        require(self, 0 < self.timeout_seconds <= MOST_SECONDS, seconds)
 
     @property
     def declared(self) -> frozenset[str]:

@@ -52,7 +52,7 @@ class Compute(Node):
         known: set[str] = set()
         for name, expression in self.fields.items():
             reads |= expression.fields("input") | (expression.fields("output") - known)
-            known.add(name)
+            known |= {name, name + BASIS} if self.basis else {name}
         return Traits(
             reads=frozenset(reads),
             writes=frozenset(self.written_fields()),

@@ -90,7 +90,7 @@ class DecidingNode(ModelNode, ABC):
     def problems(self) -> Iterator[Finding]:
         """Say what is wrong, also with reviewed rows."""
         yield from super().problems()
-        yield from example_problems(self, "reviewed", self.reviewed)
+        yield from example_problems("reviewed", self.reviewed, self.prompts_of)
 
     def chosen(self, replies: Sequence[Reply]) -> Reply:
         """Return the first yes about parts of a text; where the bias is corrected, that of most conviction."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.operators.accounting import require
+from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text, vectors_of
 from engine.operators.pairs import Vectors
@@ -121,7 +122,7 @@ class _EmbeddingIndex:
 
 async def run(node: Dedup, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Keep one of each group, in the order of the rows; the others are rejected, naming the row that is kept."""
-    texts = [blocking_text(row.values, node.keys or row.values.keys()) for row in rows]
+    texts = [blocking_text(row.values, node.keys or visible(row.values)) for row in rows]
     order = [i for i, text in enumerate(texts) if text.strip()]
     if node.keep == "longest":
         order.sort(key=lambda i: -len(texts[i]))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, label, require
 from engine.operators.anchors import Anchors, find_anchors
+from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
 from engine.operators.comparing import FEWEST_ASKED, SAME_SHARE
@@ -89,12 +90,15 @@ class Equijoin(ComparingNode):
 async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: Tools) -> Outcome:
     """Compare and merge; merged rows are in the order of the left rows, then of the right ones."""
     lefts, rights = rows
-    join = Join(node, lefts, rights, node.how, Merge.of(lefts, rights))
+    join = Join(node, lefts, rights, node.how, Merge.of(lefts, rights, tools.joined_fields))
     comparer = _comparer(node, lefts, rights, tools)
     texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
     other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
     order = asking_order(
-        node, node.comparison_prompt, ({"left": row.values} for row in lefts), ({"right": row.values} for row in rights)
+        node,
+        node.comparison_prompt,
+        ({"left": visible(row.values)} for row in lefts),
+        ({"right": visible(row.values)} for row in rights),
     )
     candidates = Candidates()
     if lefts and rights:
@@ -151,13 +155,14 @@ def _doubt(verdicts: Sequence[tuple[Proposal, Verdict]]) -> list[str]:
 def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools) -> Comparer:
     def pair_of(proposal: Proposal) -> Pair:
         left, right = lefts[proposal.left], rights[proposal.right]
-        return Pair(left.id, {"left": left.values, "right": right.values})
+        return Pair(left.id, {"left": visible(left.values), "right": visible(right.values)})
 
     def anchors() -> Anchors:
         prompt = node.comparison_prompt
-        both = [{"left": r.values, "right": shortened(r.values)} for r in lefts] if _shows_alike(prompt) else []
+        shown, others = ([visible(row.values) for row in rows] for rows in (lefts, rights))
+        both = [{"left": each, "right": shortened(each)} for each in shown] if _shows_alike(prompt) else []
         left, right = _texts(node.left_keys, prompt, "left", lefts), _texts(node.right_keys, prompt, "right", rights)
-        return find_anchors(both, left, right, lambda i, j: {"left": lefts[i].values, "right": rights[j].values})
+        return find_anchors(both, left, right, lambda i, j: {"left": shown[i], "right": others[j]})
 
     return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)
 
@@ -170,7 +175,7 @@ def _shows_alike(prompt: Template) -> bool:
 def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:
     """Write what is embedded of each row: the keys, else the fields that the prompt reads, else all."""
     chosen = keys or (() if prompt.reads_unknown else sorted(prompt.mentions(variable)))
-    return [blocking_text(row.values, chosen or row.values.keys()) for row in rows]
+    return [blocking_text(row.values, chosen or visible(row.values)) for row in rows]
 
 
 def _names(texts: Sequence[str], rows: Sequence[Row]) -> list[str]:

@@ -25,6 +25,7 @@ from engine.operators.asking import (
     reads_of,
     refuse_invalid,
     reply_room,
+    visible,
 )
 from engine.operators.base import Operator, Tools
 from engine.operators.document_lines import first_line_of
@@ -75,6 +76,11 @@ class Extract(ModelNode):
         """Return the field that holds what was extracted from another."""
         suffix = f"_extracted_{self.name}" if self.extraction_key_suffix is None else self.extraction_key_suffix
         return f"{document_key}{suffix}"
+
+    @property
+    def judged_fields(self) -> tuple[str, ...]:
+        """Return the fields of extracted text."""
+        return self.written_fields()
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -136,7 +142,7 @@ async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Pas
     if not text.strip():
         return []
     numbered = NumberedText.of(text, first_line_of(row, text, tools))
-    asking = _Asking(node, row, key, numbered, node.prompt.render(input=row.values), tools)
+    asking = _Asking(node, row, key, numbered, node.prompt.render(input=visible(row.values)), tools)
     ranges = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
     places: dict[str, list[Span]] = {}
     for start, stop in ranges:

@@ -10,6 +10,7 @@ from engine.errors import ItemError
 from engine.language.templates import Template
 from engine.operators.accounting import kind_of, process_rows, require, value_of
 from engine.operators.anchors import Anchors, find_anchors
+from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block
 from engine.operators.content_free import Values, shortened
@@ -65,7 +66,7 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         node,
         node.comparison_prompt,
         ({"link_value": link} for link in links),
-        ({"id_value": item.values[node.id_key], "item": item.values} for item in items.values()),
+        ({"id_value": item.values[node.id_key], "item": visible(item.values)} for item in items.values()),
     )
     candidates = Candidates()
     if links and ids:
@@ -118,7 +119,7 @@ def _replaced(value: Any, targets: Mapping[str, Any]) -> Any:
 
 def _comparer(node: LinkResolve, links: Sequence[str], items: Sequence[Row], tools: Tools) -> Comparer:
     def given(link: str, item: Row) -> Values:
-        return {"link_value": link, "id_value": item.values[node.id_key], "item": item.values}
+        return {"link_value": link, "id_value": item.values[node.id_key], "item": visible(item.values)}
 
     def pair_of(proposal: Proposal) -> Pair:
         item = items[proposal.right]

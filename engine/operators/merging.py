@@ -14,6 +14,9 @@ from engine.rows import Row
 
 How = Literal["inner", "left"]
 
+Names = tuple[Sequence[str], Sequence[str]]
+"""The names of the fields of both sides."""
+
 
 @dataclass(frozen=True)
 class Merge:
@@ -26,9 +29,15 @@ class Merge:
     right_names: Mapping[str, str]
 
     @classmethod
-    def of(cls, lefts: Sequence[Row], rights: Sequence[Row]) -> Merge:
-        """Look at all rows; raises PipelineError when two fields would get one name."""
-        left, right = (dict.fromkeys(key for row in side for key in row.values) for side in (lefts, rights))
+    def of(cls, lefts: Sequence[Row], rights: Sequence[Row], known: Names = ((), ())) -> Merge:
+        """Look at all rows, and at the names that are `known` without them: a side may have no rows.
+
+        Raises PipelineError when two fields would get one name.
+        """
+        left, right = (
+            dict.fromkeys([*(key for row in side for key in row.values), *names])
+            for side, names in zip((lefts, rights), known, strict=True)
+        )
         merge = cls(
             {key: key + LEFT if key in right else key for key in left},
             {key: key + RIGHT if key in left else key for key in right},

@@ -12,7 +12,17 @@ from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template, show_rows
 from engine.operators.accounting import require, row_by_row, succeed_all
-from engine.operators.asking import COMPONENTS, Component, Gleaning, ModelNode, Question, ask, refuse_invalid, visible
+from engine.operators.asking import (
+    COMPONENTS,
+    Component,
+    Gleaning,
+    ModelNode,
+    Question,
+    ask,
+    refuse_invalid,
+    require_shown,
+    visible,
+)
 from engine.operators.base import Operator, Tools
 from engine.operators.map import Map
 from engine.operators.row_prompts import REFUSED, row_question
@@ -67,6 +77,7 @@ class ParallelMap(ModelNode):
         )
         require(self, bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
         self._check_coverage(self.answered_fields)
+        require_shown(self, self.input, *((part.prompt, "input") for part in self.prompts))
 
     def _check_coverage(self, names: Sequence[str]) -> None:
         answered = Counter(key for part in self.prompts for key in part.output_keys)
@@ -97,6 +108,10 @@ class ParallelMap(ModelNode):
             "examples": tuple(_example_of(example, schema) for example in self.examples),
         }
         return Map(**{**self.common_keys, **part_keys}, prompt=part.prompt, schema=schema, input=self.input)
+
+    def prompts_of(self, example: Mapping[str, Any]) -> Sequence[Template]:
+        """Return the prompts that answer a field of an example."""
+        return [part.prompt for part in self.prompts if set(part.output_keys) & set(example["output"])]
 
     def _named(self, expression: Expression) -> frozenset[str]:
         """Return the fields of the schema that an expression is about."""

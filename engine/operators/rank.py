@@ -26,7 +26,7 @@ from engine.operators.accounting import (
     require_at_least,
     value_of,
 )
-from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits
+from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits, visible
 from engine.operators.base import Decision, Failed, Operator, Outcome, Tools
 from engine.operators.mentions import shown
 from engine.operators.packing import batch_size
@@ -124,7 +124,7 @@ async def ranked_rows(node: Rank, rows: Sequence[Row], tools: Tools) -> Ranked:
 
 def document_text(row: Row, keys: Sequence[str]) -> str:
     """Write a row as the model sees it: a line `field: value` each."""
-    return "\n".join(f"{key}: {shown(value_of(row, key))}" for key in keys or row.values)
+    return "\n".join(f"{key}: {shown(value_of(row, key))}" for key in keys or visible(row.values))
 
 
 RATINGS = Enum(tuple("1234567"))

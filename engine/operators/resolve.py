@@ -16,7 +16,7 @@ from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, label, require
 from engine.operators.anchors import Anchors, find_anchors
-from engine.operators.asking import Question, ask, quote_source, visible
+from engine.operators.asking import Question, ask, quote_source, require_shown, visible
 from engine.operators.average_linkage import MOST_ITEMS
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text, vectors_of
@@ -85,6 +85,7 @@ class Resolve(ComparingNode):
         self._check_choices()
         require(self, bool(self.fields), "resolve's output.schema names no field but originals")
         object.__setattr__(self, "input", tuple(self.input))
+        require_shown(self, self.input, (self.resolution_prompt, "inputs"))
 
     def _check_choices(self) -> None:
         unknown = [r for r in self.rules if r not in RULES]
@@ -169,6 +170,14 @@ class Resolve(ComparingNode):
             return False
         return self.blocking_threshold is not None or not (self.rules or self.blocking_conditions)
 
+    @property
+    def _named(self) -> frozenset[str]:
+        """Return the resolved fields that rows must have: all whose values are chosen, not written by the model."""
+        if self.chooses != "model":
+            return frozenset(self.fields)
+        by_name = self.rules or self.same_as or self.keep_apart
+        return frozenset(self.fields[:1] if by_name else ())
+
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         compared, resolved = self.comparison_prompt, self.resolution_prompt
@@ -176,9 +185,8 @@ class Resolve(ComparingNode):
         if resolved:
             reads |= resolved.reads("inputs")
         reads |= self.condition_reads(0) | self.condition_reads(1) | frozenset(self.input)
-        named = frozenset(self.fields[:1]) if self.rules or self.same_as or self.keep_apart else frozenset[str]()
         return Traits(
-            reads=reads | named | frozenset(self.blocking_keys),
+            reads=reads | self._named | frozenset(self.blocking_keys),
             writes=frozenset(self.schema.names),
             row_local=False,
             reads_unknown=any(p.reads_unknown for p in (compared, resolved) if p),
@@ -316,7 +324,7 @@ class _Sides:
     def pair(self, proposal: Proposal) -> Pair:
         """Say what the question about a pair is filled in with."""
         left, right = (self._mentions[side].row for side in self._sides(proposal))
-        return Pair(left.id, {"input1": left.values, "input2": right.values})
+        return Pair(left.id, {"input1": visible(left.values), "input2": visible(right.values)})
 
     def _sides(self, pair: Proposal) -> tuple[int, int]:
         if self._counts[pair.right] > self._counts[pair.left]:
@@ -328,7 +336,7 @@ def _comparer(node: Resolve, mentions: Sequence[Mention], asking: _Sides, tools:
     assert node.comparison_prompt is not None  # else no pair is asked about
 
     def anchors() -> Anchors:
-        values, texts = [mention.row.values for mention in mentions], [mention.text for mention in mentions]
+        values, texts = [visible(each.row.values) for each in mentions], [each.text for each in mentions]
         same = [{"input1": value, "input2": shortened(value)} for value in values]
         return find_anchors(same, texts, texts, lambda i, j: {"input1": values[i], "input2": values[j]})
 

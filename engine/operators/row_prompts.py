@@ -10,7 +10,16 @@ from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import require, require_at_least
-from engine.operators.asking import COMPONENTS, Component, ModelNode, Question, quote_source, reads_of, texts_of
+from engine.operators.asking import (
+    COMPONENTS,
+    Component,
+    ModelNode,
+    Question,
+    quote_source,
+    reads_of,
+    require_shown,
+    texts_of,
+)
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
 
@@ -65,6 +74,7 @@ class RowPromptNode(ModelNode):
             "Remove one of them.",
         )
         require_at_least(self, max_batch_size=1, num_calibration_docs=1)
+        require_shown(self, self.input, (self.prompt, "input"), (self.batch_prompt, "inputs"))
 
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:

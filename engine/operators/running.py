@@ -72,13 +72,15 @@ async def _first_left(node: ModelNode, limit: int, inputs: Any, tools: Tools) ->
 
 
 async def _first(node: ModelNode, limit: int, rows: Any, tools: Tools) -> Outcome:
-    """Begin so many work items only (or keep so many rows); the other rows are rejected."""
+    """Begin so many work items only (or keep so many rows); the other rows are rejected.
+
+    Rows that are no part of a work item are begun too: they fail.
+    """
     if node.limit_counts == "kept":
         return await _first_kept(node, limit, rows, tools)
-    items = node.work_items(rows)
-    begun = {row.id for item in items[:limit] for row in item}
-    outcome = await _run(node, [row for row in rows if row.id in begun], tools)
-    return _with_rejected(outcome, [row for row in rows if row.id not in begun], limit)
+    late = {row.id for item in node.work_items(rows)[limit:] for row in item}
+    outcome = await _run(node, [row for row in rows if row.id not in late], tools)
+    return _with_rejected(outcome, [row for row in rows if row.id in late], limit)
 
 
 async def _first_kept(node: ModelNode, limit: int, rows: Sequence[Row], tools: Tools) -> Outcome:

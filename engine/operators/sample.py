@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from engine.errors import PipelineError
 from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt, fail, require, value_of
+from engine.operators.asking import visible
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
-from engine.operators.reduce import group_rows
-from engine.plan.frozen import FrozenMap, freeze
+from engine.operators.grouping import group_rows
+from engine.operators.vectors import text_to_embed
+from engine.plan.frozen import FrozenMap, freeze, thaw
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.ranking import best, embed_whole, rank_by_embedding, rank_by_text
@@ -170,7 +172,11 @@ async def run(node: Sample, rows: Sequence[Row], tools: Tools) -> Outcome:
     chance = random.Random(node.random_state if node.random_state is not None else tools.seed)
     taken: list[Taken] = []
     for group, count in zip(groups, _counts(node, [len(group) for group in groups]), strict=True):
-        taken += await _take(node, group, count, chance, tools)
+        taking = await attempt(lambda part: _take(node, *part, chance, tools), (group, count))
+        if isinstance(taking, Failure):
+            failed += fail(node, group, taking)
+        else:
+            taken += taking
     if not node.is_ranked:
         order = {row.id: index for index, row in enumerate(rows)}
         taken.sort(key=lambda t: order[t.row.id])
@@ -223,7 +229,7 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
         fitting = [row for row in rows if all(k in row.values and _same(row.values[k], v) for k, v in entry.items())]
         if not fitting:
             raise PipelineError(
-                f"no row has the values {canonical_json(dict(entry))} of samples",
+                f"no row has the values {canonical_json(thaw(entry))} of samples",
                 advice="Remove the entry, or correct its values; text and numbers are different.",
                 operator=node.name,
             )
@@ -232,22 +238,22 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return canonical_json(left) == canonical_json(right)
+    return canonical_json(thaw(left)) == canonical_json(thaw(right))
 
 
 async def _by_distance(node: Sample, rows: Sequence[Row], tools: Tools) -> list[Row]:
     """Keep the outliers, or all but them."""
     values = [row.values for row in rows] + ([node.center] if node.center else [])
-    vectors = await embed_whole([text_of_keys(v, node.embedding_keys) for v in values], tools.embed)
+    vectors = await embed_whole([text_to_embed(v, node.embedding_keys) for v in values], tools.embed)
     center = vectors[-1] if node.center else None
     outliers = farthest(vectors[: len(rows)], center, Cut(node.std, node.outliers))
     return [row for index, row in enumerate(rows) if (index in outliers) == node.keep]
 
 
 async def _best(node: Sample, rows: Sequence[Row], count: int, tools: Tools) -> list[Taken]:
-    """Rank rows by a query, which is filled in from the first of them."""
-    query = node.query.render(input=rows[0].values) if node.query else ""
-    texts = [text_of_keys(row.values, node.keys) for row in rows]
+    """Rank rows by a query, which is filled in from the first of them; raises ItemError where it cannot be."""
+    query = node.query.render(input=visible(rows[0].values)) if node.query else ""
+    texts = [text_to_embed(row.values, node.keys) for row in rows]
     embeds = node.method == "top_embedding"
     scores = await rank_by_embedding(query, texts, tools.embed) if embeds else rank_by_text(query, texts)
     rank, score = node.added
@@ -318,12 +324,6 @@ def farthest(vectors: NDArray[np.float32], center: NDArray[np.float32] | None, c
         return {int(index) for index in np.flatnonzero(distances > cut.std * spread)}
     order = sorted(range(len(distances)), key=lambda i: (-float(distances[i]), i))
     return set(order[: count_of(cut.samples or 0, len(vectors))])
-
-
-def text_of_keys(values: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Join the fields that are there, for ranking and embedding; what is not text as JSON."""
-    parts = [values[key] for key in keys if values.get(key) is not None]
-    return " ".join(value if isinstance(value, str) else canonical_json(value) for value in parts)
 
 
 OPERATOR = Operator(Sample, run)

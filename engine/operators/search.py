@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.operators.accounting import require, require_at_least
+from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text
 from engine.plan.node import Node, Traits
@@ -54,7 +55,7 @@ class Search(Node):
 
 async def run(node: Search, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Rank all rows; those that are not among the best are rejected with their rank."""
-    texts = [blocking_text(row.values, node.keys or row.values.keys()) for row in rows]
+    texts = [blocking_text(row.values, node.keys or visible(row.values)) for row in rows]
     scores = dict.fromkeys(range(len(rows)), 0.0)
     filled = [i for i, text in enumerate(texts) if text.strip()]
     if filled:

@@ -73,7 +73,7 @@ async def run(node: SimJoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: T
         return f"not among the {node.k} most similar of any left row"
 
     matches, decisions = await _matches(node, vectors[: len(lefts)], vectors[len(lefts) :])
-    return Join(node, lefts, rights, node.how, Merge.of(lefts, rights)).outcome(
+    return Join(node, lefts, rights, node.how, Merge.of(lefts, rights, tools.joined_fields)).outcome(
         matches, reason, added=[node.score_key], decisions=decisions
     )
 

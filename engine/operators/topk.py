@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 
 from engine.language.templates import Template
 from engine.operators.accounting import all_or_none, process_rows, require, value_of
-from engine.operators.asking import ModelNode
+from engine.operators.asking import ModelNode, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.rank import Rank, Ranked, document_text, ranked_rows
+from engine.operators.sample import count_of
 from engine.plan.node import Traits
 from engine.rows import Row
 from engine.text.ranking import best, rank
@@ -77,7 +78,7 @@ class TopK(ModelNode):
 
     def count(self, rows: int) -> int:
         """Return how many of so many rows are kept, at least 1."""
-        return min(rows, max(1, int(self.k * rows)) if self.k < 1 else int(self.k))
+        return min(rows, max(1, count_of(self.k, rows)) if self.k < 1 else int(self.k))
 
     def ranking(self, criterion: str) -> Rank:
         """Return the rank operator that compares rows by a criterion."""
@@ -121,7 +122,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
     entries: dict[str, _Entry] = {}
 
     async def read(row: Row) -> Sequence[Row]:
-        query = node.query.render(input=row.values)
+        query = node.query.render(input=visible(row.values))
         group = canonical_json([query, [value_of(row, key) for key in node.stratify_key]])
         entries[row.id] = _Entry(row, document_text(row, _present(node, row)), query, group)
         return [row]

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
-from engine.language.schema_types import DictOf, Either, ListOf, Record, Type, Value, bare_type
+from engine.language.problems import Finding
+from engine.language.schema_types import (
+    DictOf,
+    Either,
+    Enum,
+    ListOf,
+    Number,
+    Quote,
+    Record,
+    Scalar,
+    Text,
+    Type,
+    Value,
+    bare_type,
+)
 from engine.operators.accounting import kind_of, require, row_by_row, value_of
 from engine.operators.base import Operator, Rejected, Tools
 from engine.plan.node import Node, Traits
@@ -68,6 +82,35 @@ class Unnest(Node):
             return {self.unnest_key: kind} | {each.name: each.type for each in kind.fields}
         may_have_fields = levels >= 1 and isinstance(kind, DictOf | Either | Value)
         return {self.unnest_key: kind} if is_list and kind and not may_have_fields else None
+
+    def misfits(self, types: Mapping[str, Type], fields: Collection[str]) -> Iterator[Finding]:
+        """Refuse a field that is no list and no dictionary, and warn of lifted fields that the rows have already."""
+        kind = types.get(self.unnest_key)
+        if kind is not None and is_single(kind):
+            message = f"the field {self.unnest_key!r} is of type {kind.text()}, not a list or a dictionary"
+            yield Finding(("unnest_key",), message, "Unnest a field of type list[...] or {...}.")
+        lifted: Collection[str] = () if self.expand_fields else (self.opened(types) or {}).keys() - {self.unnest_key}
+        yield from clashes(self.unnest_key, lifted, fields, "expand_fields")
+
+
+def is_single(kind: Type | None) -> bool:
+    """Say whether no value of a type is a list or a dictionary."""
+    match bare_type(kind):
+        case Scalar() | Text() | Number() | Enum() | Quote():
+            return True
+        case Either(options=options):
+            return all(map(is_single, options))
+    return False
+
+
+def clashes(key: str, lifted: Collection[str], fields: Collection[str], naming: str) -> Iterator[Finding]:
+    """Warn of fields of a dictionary that rows have already; `naming` is the key that names those to be lifted."""
+    for name in sorted(set(lifted) & set(fields)):
+        message = (
+            f"the dictionary in {key!r} has a field {name!r}, and so have the rows: where the two differ, a row fails"
+        )
+        advice = f"List the fields to lift in {naming}, without {name!r} to keep the row's; naming it replaces that."
+        yield Finding(("unnest_key",), message, advice, "warning")
 
 
 async def expand(node: Unnest, row: Row, tools: Tools) -> Sequence[Row] | Rejected:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from engine.errors import ItemError
-from engine.language.schema_types import Record, Type, bare_type
+from engine.language.problems import Finding
+from engine.language.schema_types import ListOf, Record, Type, bare_type
 from engine.operators.accounting import kind_of, require, row_by_row, value_of
 from engine.operators.base import Operator, Tools
+from engine.operators.unnest import clashes, is_single
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 
@@ -45,6 +47,18 @@ class UnnestColumns(Node):
         """Return the entries, where the type of the dictionary names them."""
         kind = bare_type(types.get(self.unnest_key))
         return {each.name: each.type for each in kind.fields} if isinstance(kind, Record) else None
+
+    def misfits(self, types: Mapping[str, Type], fields: Collection[str]) -> Iterator[Finding]:
+        """Refuse a field that is no dictionary, and warn of entries that the rows have already as fields."""
+        kind = types.get(self.unnest_key)
+        is_list = isinstance(bare_type(kind), ListOf)
+        if kind is not None and (is_list or is_single(kind)):
+            message = f"the field {self.unnest_key!r} is of type {kind.text()}, not a dictionary"
+            advice = "Use unnest for lists." if is_list else "Name a field of type {...}."
+            yield Finding(("unnest_key",), message, advice)
+        entries: Collection[str] = () if self.keys else (self.opened(types) or {}).keys()
+        kept = set(fields) - ({self.unnest_key} if self.drop_source else set())
+        yield from clashes(self.unnest_key, entries, kept, "keys")
 
 
 async def spread(node: UnnestColumns, row: Row, tools: Tools) -> Sequence[Row]:

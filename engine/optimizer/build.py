@@ -9,11 +9,12 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.directives.base import Facts
-from engine.errors import UsageError
+from engine.errors import RedwellError, UsageError
 from engine.executor.asking import CachedAsk
 from engine.executor.datasets import DatasetReader
 from engine.executor.events import Emit
@@ -26,8 +27,8 @@ from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
-from engine.optimizer.frontier import Choice, Point, choose, frontier
-from engine.optimizer.gold import Gold, reviewed_gold
+from engine.optimizer.frontier import Choice, Point, Policy, choose, frontier
+from engine.optimizer.gold import Gold, reviewed_gold, reviewed_run
 from engine.optimizer.guarding import SECONDS, guarding, guards
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampleRunner, Speed
@@ -35,7 +36,8 @@ from engine.optimizer.sampling import Sample, code_books, joined_terms
 from engine.optimizer.search import Search
 from engine.plan.plan import Plan
 from engine.results.gold import gold_rows
-from engine.rows import Row
+from engine.rows import DocumentId, Row, RowId
+from models.errors import ModelError
 from storage.case import Case
 
 Result = TypeVar("Result")
@@ -129,10 +131,11 @@ async def build_pipeline(  # noqa: PLR0913 - what a build needs
 
 @dataclass
 class _Outcome:
-    """The comparison of whole plans, as far as it came; `times` as FileDraw.times."""
+    """The comparison of whole plans, as far as it came, and what is chosen; `times` as FileDraw.times."""
 
     finals: Contest
     times: float
+    choice: Choice
 
 
 class _Build:
@@ -175,11 +178,12 @@ class _Build:
     async def run(self, new_agents: NewAgents, watch: Watch) -> BuildResult:
         plan, options = self._loaded.plan, self._options
         baseline = Candidate(id=1, plan=plan)
-        draw = FileDraw(options.seed, options.rows, reviewed_files(self._case))
+        run = reviewed_run(self._case, plan)
+        draw = FileDraw(options.seed, options.rows, reviewed_files(self._case, run))
         rows = await self._in_time(
             read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
         )
-        gold = reviewed(self._case, rows)
+        gold = reviewed(self._case, run, rows)
         books, terms = code_books(plan, rows), joined_terms(plan, rows)
         sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows, books=books, terms=terms)
         count = sample.enough(options.rows)
@@ -207,14 +211,15 @@ class _Build:
         search = Search(evaluation, baseline, count, options.depth)
         watch(search)
         self._tell_start(baseline, count, round(draw.times * sample.size), backend.name, gold)
-        outcome = _Outcome(Contest(Region(plan.steps[-1].name, 0, 0), Entry(baseline)), draw.times)
+        outcome = _Outcome(Contest(_whole(plan), Entry(baseline)), draw.times, Choice(baseline.id, ""))
         stopped = await self._stoppable(self._work(search, baseline, count, outcome))
         return await self._result(search, outcome, sample, count, stopped=stopped)
 
     async def _work(self, search: Search, baseline: Candidate, count: int, outcome: _Outcome) -> None:
-        share = SEARCH_SHARE if search.parts > 1 else 1.0  # of one part there is no whole to compare besides
+        share = 1.0 if search.is_one_whole else SEARCH_SHARE  # of one there is no other to compare besides
         await search.optimise(self._budget.share(self._budget.left * share))
-        outcome.finals = await compare_wholes(search, baseline, count, search.evaluation, self._budget)
+        rows = max([count, *(contest.level for contest in search.contests if contest.depth == 0)])
+        outcome.finals = await compare_wholes(search, baseline, rows, search.evaluation, self._budget)
 
     async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:
         """Work to the end; return whether the user stopped it, which ends it as if the time were over."""
@@ -267,25 +272,19 @@ class _Build:
             return outcome.times * sample.characters() / max(1, sample.characters(rows or count))
 
         points, user_point = points_of(finals, folder, search.contests)
-        choice = choose(points, user_point, self._options.policy)
-        if search.best is not finals.own.candidate and not any(p.plan == search.best.id for p in points):
-            choice = Choice(search.best.id, "it did better part by part; there was no time to compare it as a whole")
         status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
-        if not points and status == "out of time" and choice.plan == user_point.plan:
-            choice = Choice(
-                user_point.plan,
-                "there was no time to rate another; allow more minutes, or try plans on fewer documents",
-            )
-        if not stopped:
-            choice = await self._guarded(search, finals, choice, points, user_point)
+        policy, is_late = self._options.policy, status == "out of time"
+        outcome.choice = choice_of(policy, search.best, finals, points, user_point, is_late=is_late)
+        if not stopped and await self._stoppable(self._guard(search, outcome, points, user_point)):
+            status = "stopped"
         result = BuildResult(
             status=status,
             search=search,
             finals=finals,
             points=tuple(points),
             own=user_point,
-            front=_front(points, user_point, choice),
-            choice=choice,
+            front=_front(points, user_point, outcome.choice),
+            choice=outcome.choice,
             reuse=self._runner.reuse,
             seconds=self._budget.spent,
             sample=_rated_rows(search, finals) or count,
@@ -296,17 +295,19 @@ class _Build:
         self._emit(_finished(result))
         return result
 
-    async def _guarded(
-        self, search: Search, finals: Contest, choice: Choice, points: list[Point], user_point: Point
-    ) -> Choice:
-        """Put guards into the chosen plan (engine.optimizer.guarding); it keeps its rating: next to nothing changes."""
-        contest, entry = _tried(search, finals, choice.plan)
+    async def _guard(self, search: Search, outcome: _Outcome, points: list[Point], user_point: Point) -> None:
+        """Put guards into the chosen plan (engine.optimizer.guarding); it keeps its rating: next to nothing changes.
+
+        Where that cannot be done, the plan stays as it was chosen.
+        """
+        choice = outcome.choice
+        contest, entry = _tried(search, outcome.finals, choice.plan)
         if not entry.outputs:
-            return choice
+            return
         count, budget = max(entry.outputs), Budget(SECONDS, clock=self._clock)
         placed = await guards(search.evaluation, entry.candidate.plan, count, budget)
         if not placed:
-            return choice
+            return
         parent, made = entry.candidate, []
         for guard in placed:
             parent = guarding(search.evaluation.ids.next(), parent, guard)
@@ -314,8 +315,8 @@ class _Build:
         last = replace(entry, candidate=parent, outputs={})
         try:
             last.outputs[count] = await search.evaluation.output(contest, last, count, budget)
-        except OutOfTime:
-            return choice
+        except (OutOfTime, RedwellError, ModelError):
+            return
         for candidate in made:
             search.candidates[candidate.id] = candidate
             search.evaluation.tell_found(candidate)
@@ -323,8 +324,8 @@ class _Build:
             search.evaluation.tell_rated(last, count)
         contest.entries.append(last)
         points += [replace(point, plan=parent.id) for point in (user_point, *points) if point.plan == choice.plan]
-        best = "your own plan does best" if choice.plan == user_point.plan else choice.reason
-        return Choice(parent.id, f"{best}, with a check by code: {'; '.join(guard.words for guard in placed)}")
+        words = "; ".join(guard.words for guard in placed)
+        outcome.choice = Choice(parent.id, f"{choice.reason}; a check by code is added: {words}")
 
 
 def _tried(search: Search, finals: Contest, plan: int) -> tuple[Contest, Entry]:
@@ -402,29 +403,49 @@ async def compare_wholes(search: Search, own: Candidate, count: int, evaluation:
 def points_of(contest: Contest, folder: Folder, searched: Sequence[Contest]) -> tuple[list[Point], Point]:
     """Return the finalists that can be told of by score and time, and the user's own plan.
 
-    `folder` says how many times so many rows of the sample all rows are. Where the finals did not come to rate a plan,
-    what the search made of it on the same rows as the user's own counts.
+    `folder` says how many times so many rows of the sample all rows are. Ratings and times of different parts or rows
+    cannot be compared: where the finals did not come to rate another plan, those are told that the search gave to the
+    whole, or else to the last part of the user's own plan that it rewrote.
     """
-    user_point = _point(contest, contest.own, folder)
     points = [_point(contest, entry, folder) for entry in contest.ranked(contest.level)]
-    known, is_alone = {point.plan for point in points}, not points
-    for earlier in searched:
-        if earlier.depth == 0 and earlier.own.candidate is contest.own.candidate:
-            late = [entry for entry in earlier.ranked(earlier.level) if entry.candidate.id not in known]
-            points += [_point(earlier, entry, folder) for entry in late]
-            is_whole = earlier.region == contest.region and not user_point.score
-            if is_whole or (late and (is_alone or not user_point.score)):  # ratings tell only of the same part and rows
-                user_point = _point(earlier, earlier.own, folder)
-    return points, user_point
+    if points:
+        return points, _point(contest, contest.own, folder)
+    about_own = [other for other in searched if other.depth == 0 and other.own.candidate is contest.own.candidate]
+    rated = [other for other in about_own if other.ranked(other.level)]
+    same = [other for other in about_own if other.region == contest.region]
+    unrated = [] if contest.own.rating else same
+    told = [*(other for other in same if other in rated), *reversed(rated), *unrated, contest][0]
+    return [_point(told, entry, folder) for entry in told.ranked(told.level)], _point(told, told.own, folder)
+
+
+def choice_of(
+    policy: Policy, best: Candidate, finals: Contest, points: Sequence[Point], own: Point, *, is_late: bool
+) -> Choice:
+    """Choose by a policy. `best`: what the search put together, which may not have been run as a whole.
+
+    `is_late` says that there was no time for that.
+    """
+    choice = choose(points, own, policy)
+    is_untried = best is not finals.own.candidate and not any(point.plan == best.id for point in points)
+    has_failed = any(entry.trouble for entry in finals.entries if entry.candidate is best)
+    if policy.name == "best" and is_untried and not has_failed:
+        return Choice(best.id, "it did better part by part; there was no time to compare it as a whole")
+    if is_late and not points and choice.plan == own.plan:
+        reason = "there was no time to rate another; allow more minutes, or try plans on fewer documents"
+        return Choice(own.plan, reason)
+    return choice
 
 
 def _point(contest: Contest, entry: Entry, folder: Folder) -> Point:
+    plan = contest.own.candidate.plan
     rating, output = entry.ratings.get(contest.level), entry.outputs.get(contest.level)
     return Point(
         plan=entry.candidate.id,
         score=rating.score if rating else 0.0,
         seconds=output.seconds * folder(contest.level) if output else 0.0,
         beats=contest.beats(entry),
+        is_guess=contest.is_guess(entry),
+        is_whole=contest.region.step == _whole(plan).step and contest.region.behind == 0,
     )
 
 
@@ -485,18 +506,23 @@ async def read_datasets(
     return datasets
 
 
-def reviewed_files(case: Case) -> frozenset[Path]:
-    """Return the files of which a person judged rows of the last run with results."""
-    run = case.runs.latest_delivered()
-    documents = {name for row in gold_rows(case, run.id) for name in row.documents} if run else set()
+def reviewed_files(case: Case, run_id: str | None) -> frozenset[Path]:
+    """Return the files of which a person judged rows of a run (engine.optimizer.gold.reviewed_run)."""
+    documents = {name for row in gold_rows(case, run_id) for name in row.documents} if run_id else set()
     return frozenset(Path(stored.path) for name in documents for stored in case.documents.paths(name))
 
 
-def reviewed(case: Case, datasets: Mapping[str, Sequence[Row]]) -> Gold:
-    """Return what people said of the rows of the last run with results, by the rows of the same documents."""
-    run = case.runs.latest_delivered()
-    by_document = {row.document_id: row.id for rows in datasets.values() for row in rows if row.document_id}
-    return reviewed_gold(case, run.id, by_document) if run and by_document else Gold({})
+def reviewed(case: Case, run_id: str | None, datasets: Mapping[str, Sequence[Row]]) -> Gold:
+    """Return what people said of the rows of a run, by the rows of the same documents.
+
+    What is known of a document says nothing of one of its pages, so one that several rows were made of is left out.
+    """
+    made: dict[DocumentId, set[RowId]] = {}
+    for row in chain.from_iterable(datasets.values()):
+        if row.document_id:
+            made.setdefault(row.document_id, set()).add(row.id)
+    by_document = {document: next(iter(ids)) for document, ids in made.items() if len(ids) == 1}
+    return reviewed_gold(case, run_id, by_document) if run_id and by_document else Gold({})
 
 
 # Which files of a large folder are read for a build: those of which a sample is drawn, and no more.

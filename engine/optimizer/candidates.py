@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.directives.base import Place, step_of
+from engine.operators.filter import Filter
 from engine.operators.reduce import Reduce
 from engine.optimizer.frontier import UNDECIDED
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import companions
 from engine.optimizer.rating import HIGHEST, MARGIN, Rating
-from engine.optimizer.signals import POOLED, WEIGHED, WEIGHTS
+from engine.optimizer.signals import COMPLETED, POOLED, WEIGHED, WEIGHTS, lost_inputs
 from engine.plan.plan import Plan
 
 TOP = 6
@@ -130,11 +131,6 @@ class Contest:
         """Return all that compete, the plan to beat first."""
         return [self.own, *self.entries]
 
-    def others(self, entry: Entry, count: int) -> list[PlanOutput]:
-        """Return what all but an entry made of so many rows."""
-        rivals = (rival for rival in self.everyone() if rival is not entry and not rival.trouble)
-        return [rival.outputs[count] for rival in rivals if count in rival.outputs]
-
     @property
     def level(self) -> int:
         """Return the most rows on which both the plan to beat and another were rated; where none was, those of its own.
@@ -155,25 +151,29 @@ class Contest:
     def beats(self, entry: Entry) -> bool:
         """Say whether an entry is rated higher than the plan to beat by MARGIN, on the same rows."""
         mine, theirs = entry.ratings.get(self.level), self.own.ratings.get(self.level)
-        if entry.trouble or mine is None or theirs is None or self._is_guess(entry):
+        if entry.trouble or mine is None or theirs is None or self.is_guess(entry):
             return False
         return mine.score >= theirs.score + MARGIN
 
-    def _is_guess(self, entry: Entry) -> bool:
-        """Say whether an entry puts other rows together than the plan to beat, and nothing tells which is right.
+    def is_guess(self, entry: Entry) -> bool:
+        """Say whether an entry keeps or merges other rows than the plan to beat, and nothing tells which is right.
 
         What code sees of merged rows is no worse than of rows apart: one group of all has everything in it. Where the
         groups are those of items that were weighed, one that was merged into another document's is seen as wrong there.
+        Of a row that is left out code sees nothing, so what a laxer filter keeps is no better for being there.
         """
         mine, theirs = entry.outputs.get(self.level), self.own.outputs.get(self.level)
         if mine is None or theirs is None or companions(mine) == companions(theirs):
             return False
         grounds = {name for name, _ in entry.ratings[self.level].grounds}
+        if POOLED in grounds or not any(name in WEIGHTS or name == COMPLETED for name in grounds):
+            return False
+        before, after = self.own.candidate.plan, entry.candidate.plan
         is_grouped = any(len(row.sources) > 1 for output in (mine, theirs) for row in output.rows)
-        tells = POOLED in grounds or (
-            WEIGHED in grounds and _group_keys(self.own.candidate.plan) <= mine.listing.keys()
-        )
-        return is_grouped and not tells and any(name in WEIGHTS for name in grounds)
+        if is_grouped and not (WEIGHED in grounds and _group_keys(before) <= mine.listing.keys()):
+            return True
+        others = (companions(mine).keys() ^ companions(theirs).keys()) - {*lost_inputs(mine), *lost_inputs(theirs)}
+        return bool(others) and _asking_filters(before) != _asking_filters(after)
 
     def best(self) -> Entry:
         """Return the best rated plan of those that beat the plan to beat; else that plan."""
@@ -211,3 +211,8 @@ def _group_keys(plan: Plan) -> frozenset[str]:
     """Return the fields by which a plan puts rows together."""
     keys = (node.reduce_key for node in plan.operators if isinstance(node, Reduce))
     return frozenset().union(*keys)
+
+
+def _asking_filters(plan: Plan) -> list[Filter]:
+    """Return the filters of a plan by which a model says which rows stay."""
+    return [node for node in plan.operators if isinstance(node, Filter) and node.traits().calls_model]

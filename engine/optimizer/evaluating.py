@@ -29,6 +29,7 @@ from engine.optimizer.proposing import Proposer
 from engine.optimizer.rating import Rating, measured_rating
 from engine.optimizer.sample_runs import SampledRun, SampleRunner, Speed
 from engine.optimizer.sampling import Sample
+from engine.optimizer.values import INDEX
 from engine.plan.plan import Plan
 from engine.rows import Row
 from models.errors import ModelError
@@ -38,8 +39,6 @@ from models.protocol import CHARACTERS_PER_TOKEN
 
 IDENTIFIER = re.compile(r"(?=\S*\d)\S{3,}")
 """One word of three characters or more with a digit in it."""
-
-_INDEX = re.compile(r"\[\d+\]")
 
 
 def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
@@ -54,7 +53,7 @@ def seen_answers(output: PlanOutput | None) -> Mapping[str, AnswersSeen]:
                 if isinstance(leaf.value, str):
                     answer = folded(leaf.value)
                     stands = any(answer in texts[id] for id in row.sources)
-                    answers.setdefault(_INDEX.sub("", leaf.path), []).append((stands, len(answer.split())))
+                    answers.setdefault(INDEX.sub("", leaf.path), []).append((stands, len(answer.split())))
     return {
         path: AnswersSeen(
             verbatim=sum(stands for stands, _ in all) / len(all), words=sum(count for _, count in all) / len(all)
@@ -83,6 +82,18 @@ def typical_tokens(rows: Sequence[Row]) -> dict[str, int]:
     return {name: sum(all) // len(all) // CHARACTERS_PER_TOKEN for name, all in lengths.items()}
 
 
+def not_always_there(rows: Sequence[Row]) -> frozenset[str]:
+    """Return the fields that some row does not have."""
+    names = frozenset[str]().union(*(row.values for row in rows))
+    return frozenset(name for name in names if not all(name in row.values for row in rows))
+
+
+def not_always_text(rows: Sequence[Row]) -> frozenset[str]:
+    """Return the fields in which some row has no text: nothing at all, null, a list."""
+    names = frozenset[str]().union(*(row.values for row in rows))
+    return frozenset(name for name in names if not all(isinstance(row.values.get(name), str) for row in rows))
+
+
 def all_identifiers(values: Iterable[str]) -> bool:
     """Say whether every value is an identifier."""
     return all(IDENTIFIER.fullmatch(value.strip()) for value in values)
@@ -91,8 +102,8 @@ def all_identifiers(values: Iterable[str]) -> bool:
 class Rates(Protocol):
     """Rates what plans wrote (engine.optimizer.rating.Rater)."""
 
-    def rate(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
-        """Rate an output beside what other plans made of the same rows, without asking a model."""
+    def rate(self, outputs: Sequence[PlanOutput]) -> Sequence[Rating]:
+        """Rate what plans made of the same rows beside each other, without asking a model."""
 
     async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
         """Return the outputs with the odds of their items, where these can be told; may ask a model."""
@@ -191,17 +202,17 @@ class Evaluation:
 
     def rate(self, contest: Contest, count: int) -> None:
         """Rate all that were run on so many rows, beside each other."""
-        for entry in contest.everyone():
-            if count in entry.outputs and not entry.trouble:
-                before = entry.ratings.get(count)
-                entry.ratings[count] = self._rating(contest, entry, count)
-                if before is None or before.score != entry.ratings[count].score:
-                    self.tell_rated(entry, count)
+        entries = [entry for entry in contest.everyone() if count in entry.outputs and not entry.trouble]
+        for entry, rating in zip(entries, self._ratings([entry.outputs[count] for entry in entries]), strict=True):
+            before = entry.ratings.get(count)
+            entry.ratings[count] = rating
+            if before is None or before.score != rating.score:
+                self.tell_rated(entry, count)
 
-    def _rating(self, contest: Contest, entry: Entry, count: int) -> Rating:
+    def _ratings(self, outputs: Sequence[PlanOutput]) -> Sequence[Rating]:
         metric = (self.measure.metric_key if self.measure else "") or "your evaluation"
-        measured = measured_rating(entry.outputs[count], metric)
-        return measured or self.rater.rate(entry.outputs[count], contest.others(entry, count))
+        measured = [rating for output in outputs if (rating := measured_rating(output, metric))]
+        return measured if len(measured) == len(outputs) else self.rater.rate(outputs)
 
     @asynccontextmanager
     async def _attempt(self, contest: Contest, entry: Entry) -> AsyncIterator[None]:
@@ -264,6 +275,8 @@ class Evaluation:
             answers=seen_answers(output),
             matches=matches,
             identifiers=identifiers(rows),
+            not_always_there=not_always_there(rows),
+            not_always_text=not_always_text(rows),
         )
 
     def tell(self, doing: str, budget: Budget, about_seconds: float = 0.0) -> None:

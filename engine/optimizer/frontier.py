@@ -33,7 +33,7 @@ class Policy:
     def __post_init__(self) -> None:
         if (self.name == WITHIN) != (self.minutes is not None):
             raise UsageError("the policy within-minutes needs minutes, and no other", advice=POLICY_ADVICE)
-        if self.minutes is not None and self.minutes <= 0:
+        if self.minutes is not None and not self.minutes > 0:  # nor is nan
             raise UsageError(f"within-minutes {self.minutes:g}: minutes are more than 0", advice=POLICY_ADVICE)
 
     def __str__(self) -> str:
@@ -62,13 +62,16 @@ def read_policy(text: str) -> Policy:
 class Point:
     """A plan by its accuracy and time: `score` from 1 to 4, `seconds` estimated for all rows.
 
-    `beats`: it does better than the user's own plan (engine.optimizer.candidates.Contest.beats).
+    `beats`: it does better than the user's own plan. `is_guess`: nothing tells whether it keeps and merges the right
+    rows. Both: engine.optimizer.candidates.Contest. `is_whole`: it was run to its end, so `seconds` are of all of it.
     """
 
     plan: int
     score: float
     seconds: float
     beats: bool = False
+    is_guess: bool = False
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,14 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
 def choose(points: Sequence[Point], own: Point, policy: Policy) -> Choice:
     """Choose between plans, of which `own` is the user's: another must do better, or as well in less time."""
-    match policy.name:
-        case "best":
-            return _best(points, own)
-        case "fastest":
-            return _fastest(points, own)
-        case "within-minutes":
-            return _within(points, own, policy.minutes or 0.0)
+    if policy.name == "best":
+        return _best(points, own)
+    if not own.is_whole:
+        return Choice(own.plan, "there was no time to run whole plans, so it is not known how long they take")
+    known = [point for point in points if not point.is_guess]
+    if policy.name == "fastest":
+        return _fastest(known, own)
+    return _within(known, own, policy.minutes or 0.0)
 
 
 def _best(points: Sequence[Point], user: Point) -> Choice:
@@ -138,11 +142,16 @@ def _within(points: Sequence[Point], user: Point, minutes: float) -> Choice:
         return Choice(choice.plan, f"{choice.reason} (all rows within {minutes:g} minutes)")
     if not fitting:
         fastest = min([user, *points], key=lambda p: p.seconds)
-        reason = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {fastest.seconds / 60:.0f}"
-        return Choice(fastest.plan, f"{reason} minutes")
+        reason = f"no plan reads all rows within {minutes:g} minutes; this is the fastest, {_span(fastest.seconds)}"
+        return Choice(fastest.plan, reason)
     best = max(fitting, key=lambda p: (p.beats, p.score, -p.seconds))
     worse = (
         "" if best.beats else f", though it does not do better than yours ({best.score:.2f}, yours {user.score:.2f})"
     )
-    needed = f"your own takes {user.seconds / 60:.0f} minutes"
+    needed = f"your own takes {_span(user.seconds)}"
     return Choice(best.plan, f"it is the best that reads all rows within {minutes:g} minutes{worse}; {needed}")
+
+
+def _span(seconds: float) -> str:
+    """Write how long a run takes, in seconds where it is hardly a minute."""
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

@@ -5,18 +5,24 @@ From LEAST_ROWS on such rows plans are rated by them alone (docs/decisions/0020)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.language.writer import to_yaml
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.values import NOTHING, Leaf, Overlap, likeness, output_values, overlap_by_field, values_by_field
+from engine.plan.plan import Plan
 from engine.results.gold import GoldRow, gold_rows
+from engine.results.same_question import question_text
 from engine.rows import DocumentId, RowId
 from storage.case import Case
 
 LEAST_ROWS = 5
 """Rows that must be known of the sample."""
+
+_DEFAULT_MODEL = re.compile(r"^default_model:.*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +77,20 @@ class Gold:
             recall=sum(overlap.recall for overlap in overlaps) / len(overlaps),
             f1=sum(overlap.f1 for overlap in overlaps) / len(overlaps),
         )
+
+
+def reviewed_run(case: Case, plan: Plan) -> str | None:
+    """Return the last run with results that asked what a plan asks, whichever model answered; None where none did.
+
+    What a person said of the rows of another question is no answer to this one.
+    """
+    wanted = _asked(to_yaml(plan))
+    delivered = (run for run in reversed(case.runs.all()) if case.runs.has_results(run.id))
+    return next((run.id for run in delivered if _asked(run.pipeline_yaml) == wanted), None)
+
+
+def _asked(pipeline: str) -> str:
+    return question_text(_DEFAULT_MODEL.sub("", pipeline))
 
 
 def reviewed_gold(case: Case, run_id: str, sample: Mapping[DocumentId, RowId]) -> Gold:

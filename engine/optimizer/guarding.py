@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 
 from engine.directives.base import Blocked, Place, step_of
 from engine.directives.located_items import LocatedItems, LocatedParams
+from engine.errors import RedwellError
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate
 from engine.optimizer.evaluating import Evaluation, all_identifiers
 from engine.plan.plan import Plan
 from engine.rows import Row
+from models.errors import ModelError
 
 FEWEST = 10
 """Of fewer different identifiers on the sample nothing is concluded from where they stand."""
@@ -65,8 +67,8 @@ def guarding(id: int, parent: Candidate, guard: Guard) -> Candidate:
 async def guards(evaluation: Evaluation, plan: Plan, count: int, budget: Budget) -> list[Guard]:
     """Put guards into a plan, one after another; each guard's plan holds those before it.
 
-    The outputs of the plan on the first `count` rows of the sample are there already. Where the time runs out, those
-    found until then are returned.
+    The outputs of the plan on the first `count` rows of the sample are there already. Where the time runs out or a plan
+    cannot be run, those found until then are returned.
     """
     placed: list[Guard] = []
     try:
@@ -77,7 +79,7 @@ async def guards(evaluation: Evaluation, plan: Plan, count: int, budget: Budget)
                     placed.append(guard)
                     plan = guard.plan
                 index += 1
-    except OutOfTime:
+    except (OutOfTime, RedwellError, ModelError):
         pass  # a plan is no worse for a guard that was not found
     return placed
 

@@ -192,7 +192,7 @@ def _rules(prompt: ProposedPrompt) -> dict[str, Any]:
     return {
         "name": prompt.name,
         "loop": f"{{% for one in inputs %}}{shown}{{% endfor %}}" if shown else "",
-        "shows": places,
+        "shows": prompt.places or places,
         "shows_one": [field_place(field, variable) for field in sorted(prompt.shows_one)],
         "uses": prompt.uses,
         "fields": sorted(prompt.fields) if prompt.fields is not None else (),

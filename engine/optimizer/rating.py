@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.directives.item_by_item import YES_NO
+from engine.errors import ItemError
 from engine.language.schema import Enum, Field, Schema
 from engine.operators.accounting import Failure as NoAnswer
 from engine.operators.accounting import attempt_all
@@ -56,18 +57,17 @@ class Rater:
     model: AgentModel
     gold: Gold = field(default_factory=lambda: Gold({}))
 
-    def rate(self, output: PlanOutput, others: Sequence[PlanOutput] = ()) -> Rating:
-        """Rate an output; `others` are what other plans made of the same rows: what several say is likely."""
-        if (score := self.gold.score(output)) is not None:
-            return _gold_rating(score)
-        lost = lost_inputs(output)
-        agreed = _agreement([output, *others])[0]
-        shares = (_seen(output, id, agreed) for id in output.inputs if id not in lost)
-        known = [share for share in shares if share is not None]
-        mean = sum(known) / len(known) if known else 0.0
-        agreement = WEIGHED if weighed([output, *others])[0] else POOLED
-        grounds = tuple(_grounds(output, agreed, agreement))
-        return Rating(score=1 + (HIGHEST - 1) * completed(output) * mean, grounds=grounds)
+    def rate(self, outputs: Sequence[PlanOutput]) -> list[Rating]:
+        """Rate what plans made of the same rows, each beside the others: what several say is likely."""
+        scores = [self.gold.score(output) for output in outputs]
+        known = [score for score in scores if score is not None]
+        if len(known) == len(outputs):
+            return list(map(_gold_rating, known))
+        rated = zip(scores, outputs, _agreement(outputs), strict=True)
+        return [
+            _code_rating(output, agreed, name) if score is None else _gold_rating(score)
+            for score, output, (agreed, name) in rated
+        ]
 
     async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
         """Ask of each item that the outputs list whether it belongs there; where gold tells, nobody is asked."""
@@ -77,13 +77,24 @@ class Rater:
         return [replace(output, odds=odds) for output in outputs]
 
 
-def _agreement(outputs: Sequence[PlanOutput]) -> list[dict[RowId, float]]:
-    """Return how good each output is by what all say, by row: by the odds of its items, or the agreement of readings.
+def _code_rating(output: PlanOutput, agreed: Mapping[RowId, float], agreement: str) -> Rating:
+    """Rate an output by what code sees in it; `agreed` says how good it is by what all outputs say."""
+    lost = lost_inputs(output)
+    shares = (_seen(output, id, agreed) for id in output.inputs if id not in lost)
+    known = [share for share in shares if share is not None]
+    mean = sum(known) / len(known) if known else 0.0
+    grounds = tuple(_grounds(output, agreed, agreement))
+    return Rating(score=1 + (HIGHEST - 1) * completed(output) * mean, grounds=grounds)
 
-    Where the odds are known they tell more: readings of one model list the same wrong things.
+
+def _agreement(outputs: Sequence[PlanOutput]) -> list[tuple[dict[RowId, float], str]]:
+    """Return how good each output is by what all say, by row, and what that is called in the grounds of a rating.
+
+    That is the agreement of readings, or where the odds of its items are known, these: readings of one model list the
+    same wrong things.
     """
     both = zip(pooled(outputs), weighed(outputs), strict=True)
-    return [{**votes, **odds} for votes, odds in both]
+    return [({**votes, **odds}, WEIGHED if odds else POOLED) for votes, odds in both]
 
 
 def _grounds(output: PlanOutput, agreed: Mapping[RowId, float], agreement: str) -> Iterator[tuple[str, float]]:
@@ -194,11 +205,14 @@ def _whole_record(agent: Agent, output: PlanOutput, source: RowId) -> str | None
 
 
 def _own_prompt(output: PlanOutput, field: str, source: RowId) -> str:
-    """Return the user's own prompt about a sample row; "" where the row has not all that it shows.
+    """Return the user's own prompt about a sample row; "" where it cannot be filled in with what the row has.
 
     Behind it the answers tell right from wrong better than behind a record and a task (docs/decisions/0033).
     """
     prompt, values = output.prompts.get(field), output.inputs[source]
     if prompt is None or prompt.reads_unknown or not prompt.mentions("input") <= values.keys():
         return ""
-    return as_head(prompt.render(input=values).strip())
+    try:
+        return as_head(prompt.render(input=values).strip())
+    except ItemError:  # it reads something else in the row than is there
+        return ""

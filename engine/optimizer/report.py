@@ -23,6 +23,7 @@ from engine.optimizer.search import Search
 from engine.plan.dataset import Dataset
 from engine.plan.plan import Plan
 from engine.rows import RowId
+from models.paths import expanded
 from storage.codec import dump_json
 from storage.export.atomic import replacing
 
@@ -59,7 +60,7 @@ def _moved(dataset: Dataset, directory: Path, folder: Path) -> Dataset:
 
 def _moved_path(path: str, directory: Path, folder: Path) -> str:
     """Write a path that starts at `directory` so that it starts at `folder`; an absolute one stays as it is."""
-    if Path(path).expanduser().is_absolute() or directory.resolve() == folder.resolve():
+    if expanded(path).is_absolute() or directory.resolve() == folder.resolve():
         return path
     try:
         return Path(os.path.relpath(directory.resolve() / path, folder.resolve())).as_posix()

@@ -85,8 +85,10 @@ class Screening:
         self.evaluation.rate(contest, count)
         baseline = contest.own.ratings[count].score if count in contest.own.ratings else 0.0
         better = [entry for entry in contest.ranked(count) if entry.ratings[count].score > baseline]
-        best = list({entry.candidate.directive: entry for entry in reversed(better)}.values())[::-1]
-        for base, other in permutations(best[:MOST_CROSSED], 2):
+        best: dict[str, Entry] = {}
+        for entry in better:
+            best.setdefault(entry.candidate.directive, entry)
+        for base, other in permutations(list(best.values())[:MOST_CROSSED], 2):
             plan = base.candidate.plan
             facts = self.evaluation.facts_about(rows, base.outputs[count], contest.matches)
             fittings = [

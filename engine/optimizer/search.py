@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from engine.directives.base import Place, node_at, step_of
 from engine.directives.registry import matching
+from engine.errors import RedwellError
 from engine.operators.blocking import ComparingNode
 from engine.operators.deciding import DecidingNode
 from engine.operators.equijoin import Equijoin
@@ -32,6 +33,7 @@ from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
+from models.errors import ModelError
 from models.protocol import CHARACTERS_PER_TOKEN
 
 DEPTH = 2
@@ -93,24 +95,26 @@ class Search:
             index = len(step_of(self.best.plan, name).operators) - behind
 
     @property
-    def parts(self) -> int:
-        """Count the operators of the user's plan that some directive rewrites."""
-        first = self.best.plan.steps[0]
-        return len(self._places_left(Place(first.name, 0)))
+    def is_one_whole(self) -> bool:
+        """Say whether one operator of the user's plan is rewritten at most, and what is rated of it is the result."""
+        plan = self.best.plan
+        rewritten = self._places_left(Place(plan.steps[0].name, 0))
+        return not rewritten or (len(rewritten) == 1 and _is_end(plan, rewritten[0]))
 
     def _share(self, place: Place) -> float:
         """Return the part of the time that is left which a place gets, 0 to 1."""
-        weights = [_weight(node) for node in self._places_left(place)]
-        return max(_weight(node_at(self.best.plan, place)) / sum(weights), LEAST_SHARE) if weights else 1.0
+        plan = self.best.plan
+        weights = [_weight(node_at(plan, spot)) for spot in self._places_left(place)]
+        return max(_weight(node_at(plan, place)) / sum(weights), LEAST_SHARE) if weights else 1.0
 
-    def _places_left(self, place: Place) -> list[Node]:
-        """Return the operators from a place on that some directive rewrites."""
+    def _places_left(self, place: Place) -> list[Place]:
+        """Return the places from one on where some directive rewrites an operator."""
         plan = self.best.plan
         steps = [step.name for step in plan.steps]
         late = steps[steps.index(place.step) :]
         all = [Place(name, i) for name in late for i in range(len(step_of(plan, name).operators))]
         ahead = [spot for spot in all if spot.step != place.step or spot.index >= place.index]
-        return [node_at(plan, spot) for spot in ahead if matching(plan, spot, self.evaluation.facts)]
+        return [spot for spot in ahead if matching(plan, spot, self.evaluation.facts)]
 
     async def _place(
         self, baseline: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget
@@ -213,7 +217,10 @@ class Search:
     # -- new operators -------------------------------------------------------------------------------------------
 
     async def _inside(self, entry: Entry, contest: Contest, seen: frozenset[str], budget: Budget) -> Entry:
-        """Optimise the operators that a rewrite made, at once; return an entry of the better plan, if there is one."""
+        """Optimise the operators that a rewrite made, at once; return an entry of the better plan, if there is one.
+
+        A plan that cannot be run there goes no further, and all others go on.
+        """
         if contest.depth >= self.depth:
             return entry
         before, candidate = contest.own.candidate.plan, entry.candidate
@@ -225,6 +232,10 @@ class Search:
                     candidate = await self._place(candidate, place, contest.depth + 1, seen, share)
         except OutOfTime:
             budget.check()
+        except (RedwellError, ModelError) as error:
+            entry.trouble = str(error) if candidate is entry.candidate else ""
+            self.evaluation.drop(candidate, str(error))
+            return entry
         return entry if candidate is entry.candidate else Entry(candidate)
 
 
@@ -233,6 +244,12 @@ def _rated_stop(plan: Plan, place: Place) -> int:
     names = step_of(plan, place.step).operators
     asking = [index for index, name in enumerate(names) if plan.operator(name).traits().calls_model]
     return next((index for index in asking if index >= place.index), place.index) + 1
+
+
+def _is_end(plan: Plan, place: Place) -> bool:
+    """Say whether what is rated of an operator is what stands at the end of the pipeline."""
+    last = plan.steps[-1]
+    return place.step == last.name and _rated_stop(plan, place) == len(last.operators)
 
 
 def _new_operators(before: Plan, after: Plan) -> list[str]:

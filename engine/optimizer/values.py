@@ -26,7 +26,7 @@ LONG_WORDS = 5
 LEAST_SHARED = 0.5
 """F1 of the words of two long texts, 0 to 1, from which on they say the same at all."""
 
-_INDEX = re.compile(r"\[\d+\]")
+INDEX = re.compile(r"\[\d+\]")
 
 Leaf = str | int | float | bool
 
@@ -95,7 +95,7 @@ def values_by_field(rows: Iterable[dict[str, Any]]) -> dict[str, list[Leaf]]:
         for column, value in row.items():
             for leaf in leaves(column, value, row):
                 key = leaf.value.strip().casefold() if isinstance(leaf.value, str) else leaf.value
-                by_field.setdefault(_INDEX.sub("", leaf.path), {}).setdefault((type(key), key), leaf.value)
+                by_field.setdefault(INDEX.sub("", leaf.path), {}).setdefault((type(key), key), leaf.value)
     return {path: list(values.values()) for path, values in by_field.items()}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.errors import OutsideBorders
+from models.paths import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Borders:
 
     def with_allowed(self, *paths: Path) -> Borders:
         """Return borders that also let these in."""
-        return replace(self, allowed=(*self.allowed, *(path.expanduser().absolute() for path in paths)))
+        return replace(self, allowed=(*self.allowed, *(expanded(str(path)).absolute() for path in paths)))
 
     def check_read(self, path: Path, what: str) -> None:
         """Raise OutsideBorders unless the path may be read; `what` names it in the message."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from engine.errors import PipelineError
 from engine.plan.frozen import FrozenMap
-from engine.plan.paths import expanded
+from models.paths import expanded
 
 DatasetType = Literal["folder", "file", "case", "memory"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -77,6 +77,11 @@ class Node:
         return None
 
     @property
+    def judged_fields(self) -> tuple[str, ...] | None:
+        """Return the fields of an answer that `validate` and `gleaning` are about; None where they are not known."""
+        return self.schema.names if self.schema else None
+
+    @property
     def model(self) -> str | None:
         """Return the model that is asked, None for the pipeline's."""
         return None
@@ -103,6 +108,10 @@ class Node:
     def traits(self) -> Traits:
         """Say what this node reads, writes and removes."""
         raise TypeError(f"{type(self).__name__} must define traits()")
+
+    def misfits(self, types: Mapping[str, Any], fields: Collection[str]) -> Iterator[Finding]:
+        """Say what is wrong, or odd, with rows that have these fields, of these types as far as schemas tell."""
+        return iter(())
 
     def opened(self, types: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the fields that `traits().opens` stands for, with their types, where those of the rows tell.

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 from engine.errors import UsageError
 from engine.plan.dataset import Dataset, DatasetType
-from engine.plan.paths import expanded
 from engine.plan.plan import Plan
+from models.paths import expanded
 
 DOCUMENT_FIELDS = ("filename", "path", "text", "pages", "kind")
 """The fields of a row made from a document of a folder or a case."""

@@ -51,7 +51,7 @@ def doubt_of(values: Mapping[str, Any], not_located: Collection[str] = ()) -> Do
         if agreement["share"] < 1:
             reasons.setdefault(name, []).append(_readings(agreement))
     for name, empty in _emptiness(values):
-        is_found = values.get(name) != []
+        is_found = values[name] not in (None, [])
         shares.append(1 - empty if is_found else empty)
         if shares[-1] < _SURE:
             reasons.setdefault(name, []).append(_of_empty(empty, is_found=is_found))
@@ -76,10 +76,12 @@ def _agreements(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 def _emptiness(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield how likely each list of the answer was to be empty (engine.operators.asking.emptiness)."""
+    """Yield how likely each list that the row holds was to be empty (engine.operators.asking.emptiness)."""
     kept = values.get(EMPTINESS)
     if isinstance(kept, Mapping):
-        yield from ((field, share) for field, share in kept.items() if isinstance(share, int | float))
+        yield from (
+            (field, share) for field, share in kept.items() if field in values and isinstance(share, int | float)
+        )
 
 
 def _of_empty(probability: float, *, is_found: bool) -> str:

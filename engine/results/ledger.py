@@ -14,7 +14,7 @@ from storage.case import Case
 from storage.documents import Documents
 from storage.errors import NotInCase
 from storage.export.assemble import file_names
-from storage.ledger import DocumentRecord, FateRecord, LedgerBook, StoredDecision
+from storage.ledger import FateRecord, LedgerBook, StoredDecision
 from storage.rows import RowRecord
 
 TurnedDown = Literal["failed", "rejected"]
@@ -43,9 +43,9 @@ class RowNames:
         return f"{self.place(row)} (row {row_id})"
 
     def row(self, row_id: str) -> RowRecord | None:
-        """Return a row as it was left last, None where it is not kept."""
+        """Return a row without its values, None where it is not kept."""
         try:
-            return self._case.rows.get(self._run_id, row_id)
+            return self._case.rows.get(self._run_id, row_id, only=())
         except NotInCase:
             return None
 
@@ -67,11 +67,8 @@ def count_turned_down(ledger: LedgerBook, run_id: str, fate: TurnedDown) -> int:
 
 
 def turned_down(case: Case, run_id: str, fate: TurnedDown, *, offset: int, limit: int) -> list[LedgerEntry]:
-    """List files and then rows `offset` to `offset + limit` (exclusive) that failed, or rows that were rejected.
-
-    A run that recorded no files has read the whole case: the files are those of the case.
-    """
-    files: Sequence[LedgerEntry] = _files(case, run_id) if fate == "failed" else ()
+    """List files and then rows `offset` to `offset + limit` (exclusive) that failed, or rows that were rejected."""
+    files: Sequence[LedgerEntry] = _files(case.ledger, run_id) if fate == "failed" else ()
     entries = list(files[offset : offset + limit])
     if len(entries) < limit:
         names = RowNames(case, run_id)
@@ -80,13 +77,8 @@ def turned_down(case: Case, run_id: str, fate: TurnedDown, *, offset: int, limit
     return entries
 
 
-def _files(case: Case, run_id: str) -> list[LedgerEntry]:
-    records = case.ledger.run_documents(run_id, "failed")
-    if not records and not case.ledger.run_documents(run_id):
-        records = [
-            DocumentRecord(file.path, "failed", None, file.reason, file.message, file.advice)
-            for file in case.documents.failures()
-        ]
+def _files(ledger: LedgerBook, run_id: str) -> list[LedgerEntry]:
+    records = ledger.run_documents(run_id, "failed")
     return [LedgerEntry(Path(each.path).name, "", each.message, each.advice, "", "", 0, 0) for each in records]
 
 

@@ -19,6 +19,7 @@ from engine.plan.borders import Borders
 from engine.plan.node import Node
 from engine.values.base import ORIGINAL, PROBLEM, Normalised, ValueType
 from engine.values.registry import names
+from models.paths import expanded
 
 _ORIGINAL_FIELD = Field(ORIGINAL, Scalar("string"))
 TOKENS_OF_FIELD = 12
@@ -122,7 +123,7 @@ def read_types(value: Any, where: Where, directory: Path, borders: Borders) -> d
     its `borders`. Raises PipelineError.
     """
     if isinstance(value, str):
-        value, where = _from_file(directory / Path(value).expanduser(), where, borders)
+        value, where = _from_file(directory / expanded(value), where, borders)
     if not isinstance(value, Mapping):
         raise where.error(
             "types is a mapping of names to types, or the path of a YAML file with one",

@@ -17,7 +17,7 @@ from engine.optimizer.report import as_file, report_body, write_report
 from engine.worker.allowed import note_allowed
 from engine.worker.contract.events import PlanWritten
 from engine.worker.crossings import recorded, refuse_foreign
-from engine.worker.jobs import RunJob, load_checked
+from engine.worker.jobs import RunJob, check_writable, load_checked
 from engine.worker.live_build import LiveBuild
 from engine.worker.model_choice import Models
 from engine.worker.surroundings import harm_to_data
@@ -133,7 +133,7 @@ def _check_files(job: BuildJob) -> None:
             continue
         if path.suffix.lower() not in suffixes:
             raise UsageError(f"{what} {path} has the wrong suffix", advice=f"Name a file *{suffixes[0]}.")
-        if not path.parent.is_dir():
-            raise UsageError(f"{what} {path}: there is no folder {path.parent}", advice="Make the folder first.")
         if path.resolve() in (job.pipeline.resolve(), job.case.resolve()):
             raise UsageError(f"{what} {path} would overwrite what the build reads", advice="Name another file.")
+    for path in _files(job):
+        check_writable(path)

@@ -16,6 +16,7 @@ from engine.plan.borders import reading_refused, writing_refused
 from engine.plan.sources import override_input
 from engine.worker.model_choice import model_names
 from models.cache_place import models_folder
+from models.paths import expanded
 from storage.case import Case
 from storage.errors import StorageError
 
@@ -75,7 +76,7 @@ def refuse_crossings(loaded: Loaded, *, output: bool, models: bool) -> None:
 def _models(loaded: Loaded) -> Iterator[OutsideBorders]:
     borders = loaded.borders.with_allowed(models_folder())
     for name, position in model_names(loaded).items():
-        file = Path(name).expanduser()
+        file = expanded(name)
         if os.sep in name and "://" not in name and file.exists() and not borders.allow(file):
             error = reading_refused(file, "the model")
             line, column = (position.line, position.column) if position else (None, None)
@@ -85,7 +86,7 @@ def _models(loaded: Loaded) -> Iterator[OutsideBorders]:
 def _outputs(loaded: Loaded) -> Iterator[OutsideBorders]:
     output = loaded.plan.output
     for key, named in (("path", output.path), ("intermediate_dir", output.intermediate_dir)):
-        place = loaded.directory / Path(named).expanduser()
+        place = loaded.directory / expanded(named)
         if named and not loaded.borders.allow(place):
             what = "the output" if key == "path" else "the folder of intermediate rows"
             yield _placed(loaded, writing_refused(place, what), _output_path(loaded, key))

@@ -7,6 +7,7 @@ import os
 import shlex
 import stat
 import tempfile
+from glob import escape
 from pathlib import Path
 
 from engine.documents.events import FileFailed, Parsed
@@ -77,16 +78,25 @@ def check_private() -> list[Check]:
     if os.name != "posix":
         return []
     cache, settings = cache_folder(), Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "Redwell"
-    cases = [path for case in sorted(Path.cwd().glob("*.redwell")) for path in case.parent.glob(f"{case.name}*")]
+    here = Path.cwd()
+    cases = [path for case in sorted(here.glob("*.redwell")) for path in here.glob(f"{escape(case.name)}*")]
     folders = [folder for folder in (cache, settings) if folder.is_dir()]
     files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
-    loose = sorted({str(path) for path in (*folders, *files, *cases) if path.stat().st_mode & OTHERS})
+    loose = sorted({str(path) for path in (*folders, *files, *cases) if _is_loose(path)})
     if not loose:
         return [Check("Private files", True, "the cache, the settings and the cases in this folder are yours alone")]
     named, more = loose[:_MOST_FILES], len(loose) - _MOST_FILES
     shown = ", ".join(named) + (f" and {more} more" if more > 0 else "")
     advice = f"Unless you share them on purpose, make them yours alone: chmod go= {' '.join(map(shlex.quote, named))}"
     return [Check("Private files", False, f"other users of this computer can read {shown}", advice)]
+
+
+def _is_loose(path: Path) -> bool:
+    """Say whether others may use a file; not of a link to nothing, or what is gone meanwhile."""
+    try:
+        return bool(path.stat().st_mode & OTHERS)
+    except OSError:
+        return False
 
 
 def check_ocr() -> Check:

@@ -16,13 +16,13 @@ from engine.executor.settings import RunSettings
 from engine.language.checks import check
 from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
-from engine.plan.paths import expanded
 from engine.plan.work import named_apart
 from engine.results.network_files import network_format
 from engine.worker.crossings import recorded, refuse_crossings, refuse_foreign, with_inputs
 from engine.worker.exports import OutputOptions, Written, check_format, write_outs
 from engine.worker.model_choice import Models, settled
 from engine.worker.surroundings import check_surroundings, harm_to_data
+from models.paths import expanded
 from storage.case import Case
 from storage.export.json import write_list
 from storage.export.table import ResultTable
@@ -125,7 +125,7 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
             raise UsageError(f"--out names the case itself: {out}", advice="Choose another name for the results.")
         if loaded is not None and (message := harm_to_data(loaded, out)):
             raise UsageError(message, advice="Choose another place for the results.")
-        _check_writable(out)
+        check_writable(out)
         token = token_path(manifest_path(out))
         if token.exists():
             advice = "Choose another name, or move the export with its manifest elsewhere."
@@ -134,9 +134,10 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
             )
 
 
-def _check_writable(out: Path) -> None:
+def check_writable(out: Path) -> None:
+    """Raise UsageError where a file could not be written."""
     if out.exists() and not out.is_file():
-        raise UsageError(f"{out} is not a file", advice="Name a file, such as results.csv.")
+        raise UsageError(f"{out} is not a file", advice="Name another file.")
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent} to write it in", advice="Make the folder first.")
     for path in (out.parent, out):

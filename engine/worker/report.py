@@ -13,7 +13,7 @@ from engine.documents.report import ReportField, ReportLine, ReportPlace, Report
 from engine.errors import DocumentError, UsageError
 from engine.results.values import shown
 from engine.values.cells import is_typed
-from engine.worker.page_images import PageImage, draw, marked_pages, source_file
+from engine.worker.page_images import PageImage, draw, loading, marked_pages, source_file
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import file_names
@@ -49,13 +49,9 @@ def write_report(
     A page that cannot be drawn, of a file that has gone or has no pages, is replaced by its lines as they were read.
     Raises UsageError for more than MOST_PAGES pages, DocumentError, ExportError or DiskFull.
     """
-    gathered = [_gather(case, run_id, row, table) for row in table.rows]
+    gathered = _gather(case, run_id, table, told)
     total = sum(len(evidence.pages) for evidence in gathered)
-    if total > MOST_PAGES:
-        raise UsageError(
-            f"a report of {len(table.rows):,} rows would have {total:,} pages of evidence; it can have {MOST_PAGES:,}",
-            advice="Select fewer rows for the report, or write a table.",
-        )
+    _refuse_too_many(total, table)
     files = file_names(case.documents)
     with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
         drawing = _Drawing(case, files, Path(scratch), options, told, total)
@@ -80,9 +76,34 @@ def write_report(
     return (*table.notes, *drawing.notes)
 
 
-def _gather(case: Case, run_id: str, row: ResultRow, table: ResultTable) -> _Evidence:
-    records = tuple(record for record in case.evidence.of_row(run_id, row.id) if record.column in table.cited)
-    return _Evidence(row, records, tuple(marked_pages(case, records)))
+def _gather(case: Case, run_id: str, table: ResultTable, told: Told) -> list[_Evidence]:
+    """Find the pages of each row; raises UsageError for too many, before a document is read where that is seen."""
+    records: list[tuple[EvidenceRecord, ...]] = []
+    for row in table.rows:
+        told(0, 0)
+        found = case.evidence.of_row(run_id, row.id)
+        records.append(tuple(record for record in found if record.column in table.cited))
+    total = sum(len(_first_pages(of_row)) for of_row in records)
+    _refuse_too_many(total, table)
+    load = loading(case)
+    gathered = []
+    for row, of_row in zip(table.rows, records, strict=True):
+        told(0, total)
+        gathered.append(_Evidence(row, of_row, tuple(marked_pages(case, of_row, load))))
+    return gathered
+
+
+def _first_pages(records: Sequence[EvidenceRecord]) -> set[tuple[str, int]]:
+    """Return the pages on which places begin: there are at least so many pictures."""
+    return {(record.document_id, record.page or 1) for record in records if record.document_id is not None}
+
+
+def _refuse_too_many(pages: int, table: ResultTable) -> None:
+    if pages > MOST_PAGES:
+        raise UsageError(
+            f"a report of {len(table.rows):,} rows would have {pages:,} pages of evidence; it can have {MOST_PAGES:,}",
+            advice="Select fewer rows for the report, or write a table.",
+        )
 
 
 class _Drawing:

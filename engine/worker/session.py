@@ -76,17 +76,15 @@ class Session:
 
     def take(self, line: str) -> None:
         """Carry out one command, or say why not. A defect of ours fails the command, not the worker."""
+        id, name, what = "", "", "a command"
         try:
             command = read_command(line)
-        except BadCommand as error:
-            self.emit(CommandFailed(error.id, error.command, str(error), error.advice, error.exit_code))
-            return
-        try:
+            id, name, what = command.id, command.name, f"the {command.name}"
             self._obey(command)
         except BadCommand as error:
             self.emit(CommandFailed(error.id, error.command, str(error), error.advice, error.exit_code))
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
-            self.emit(failure_of(command.id, command.name, error, what=f"the {command.name}"))
+            self.emit(failure_of(id, name, error, what=what))
 
     def _obey(self, command: Command) -> None:
         try:

@@ -15,6 +15,7 @@ from engine.language.problems import Problem, Severity
 from engine.loader import Loaded, Read
 from engine.plan.dataset import DOCUMENT_PARSERS, Dataset
 from engine.plan.sources import kind_of_source
+from models.paths import expanded
 from storage.export.files import SUFFIXES
 
 PEEKED_BYTES = 64 * 1024 * 1024
@@ -98,7 +99,7 @@ def _output(loaded: Loaded) -> Iterator[Problem]:
     place = ("pipeline", "output", "path")
     if not named:
         return
-    out = loaded.directory / Path(named).expanduser()
+    out = loaded.directory / expanded(named)
     if out.suffix.lower() not in SUFFIXES:
         message = f"the output {named!r} has the suffix {out.suffix or '(none)'}, which names no format"
         yield _problem(loaded, message, f"Formats: {', '.join(SUFFIXES)}.", place)

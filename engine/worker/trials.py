@@ -17,6 +17,7 @@ from engine.documents.document import Document, Line
 from engine.errors import PipelineError, UsageError
 from engine.executor.asking import CachedAsk, ReplyStore
 from engine.executor.case_documents import load_document, save_document
+from engine.executor.datasets import wanted_documents
 from engine.executor.events import Emit
 from engine.executor.run import RunOptions, refuse_problems, run_pipeline
 from engine.executor.settings import RunSettings
@@ -67,7 +68,7 @@ async def try_pipeline(
         loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
-    until = job.until or loaded.plan.steps[-1].operators[-1]
+    until = job.until or next((step.operators[-1] for step in reversed(loaded.plan.steps) if step.operators), "")
     with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as trial:
         note_allowed(case, "trial", settings.allow_hosts)
         read = _copy_documents(case, trial, job)
@@ -128,9 +129,17 @@ class _RecordingAsk(CachedAsk):
 
 
 def _copy_documents(case: Case, trial: Case, job: TrialJob) -> list[tuple[str, float]]:
-    """Copy the documents of a trial; return the name of each and the share of its text that is read, 0 to 1."""
-    entries = {entry.id: entry for entry in case.documents.entries()}
+    """Copy the documents of a trial; return the name of each and the share of its text that is read, 0 to 1.
+
+    Those that were removed from the case are left out. Raises UsageError where no other was chosen.
+    """
+    entries = {entry.id: entry for entry in wanted_documents(case, Dataset("documents", "case"))}
     chosen = [id for id in job.documents if id in entries] if job.documents else list(entries)[:DOCUMENTS]
+    if job.documents and not chosen:
+        raise UsageError(
+            f"the case {job.case} has none of the documents that were chosen",
+            advice="Choose others, or put back those that were removed.",
+        )
     read = []
     for id in chosen:
         paths = case.documents.paths(id)

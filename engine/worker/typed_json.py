@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
+from models.paths import expanded
 
 Made = TypeVar("Made")
 
@@ -66,7 +67,7 @@ def _value(where: str, hint: Any, value: Any) -> Any:  # noqa: PLR0911 - one ret
             raise UsageError(f"{where} must be an object")
         return read_dataclass(where, hint, value)
     if hint is Path:
-        return Path(_plain(where, str, value)).expanduser()
+        return expanded(_plain(where, str, value))
     return _plain(where, hint, value)
 
 

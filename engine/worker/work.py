@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import shutil
 import tempfile
@@ -131,7 +130,10 @@ class Work:
         return INTERRUPTED if result.status == "stopped" else 0
 
     async def _export(self, job: ExportJob) -> int:
-        """Write files in a thread, which ends at its next step when the job is cancelled."""
+        """Write files in a thread, which ends at its next step when the job is cancelled; returns 130 then.
+
+        Cancelled when all files are there already, it is done.
+        """
         loop, stopped = asyncio.get_running_loop(), threading.Event()
         told_at = 0.0
 
@@ -156,9 +158,10 @@ class Work:
             written = await asyncio.shield(writing)
         except asyncio.CancelledError:
             stopped.set()
-            with contextlib.suppress(ExportStopped):
-                await writing
-            raise
+            try:
+                written = await writing
+            except ExportStopped:
+                return INTERRUPTED
         for file in written:
             self._emit(ResultsWritten(str(file.path), file.rows, file.notes))
         return 0

@@ -162,6 +162,7 @@ class ClusterBackend:
         self._notices = notices
         self._closed = False
         self._counts: OrderedDict[str, int] = OrderedDict()
+        self._counts_lock = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; a worker is asked."""
@@ -191,21 +192,21 @@ class ClusterBackend:
         """Call `tell` with what a user should know, such as that a node died (GivesNotice)."""
         self._notices.watch(tell)
 
-    def worker_processes(self) -> list[tuple[str, int]]:
-        """Name the node and the process of each worker that lives now."""
-        return [(worker.node, worker.pid) for worker in self._dispatcher.workers()]
-
     def _check_open(self) -> None:
         if self._closed:
             raise ModelCrashed(f"the model {self.name} is closed", advice="Run the command again: replies are kept.")
 
     def _count(self, key: str, work: Callable[[Worker], Awaitable[int]]) -> int:
-        if key not in self._counts:
-            self._check_open()
-            self._counts[key] = self._cluster.call(self._dispatcher.count(work)).result()
-            if len(self._counts) > KEPT_COUNTS:
+        known = self._counts.get(key)
+        if known is not None:
+            return known
+        self._check_open()
+        count = self._cluster.call(self._dispatcher.count(work)).result()
+        with self._counts_lock:
+            self._counts[key] = count
+            while len(self._counts) > KEPT_COUNTS:
                 self._counts.popitem(last=False)
-        return self._counts[key]
+        return count
 
 
 async def _end_tasks() -> None:

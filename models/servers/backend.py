@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -18,11 +18,11 @@ from models.fits import schema_of
 from models.layouts import DEFAULT_LAYOUT, layout_named
 from models.notices import Caution, Notices, Tell
 from models.protocol import Reply, Request
-from models.replies import reply_limit
+from models.replies import count_spent, explain_end, reply_limit
 from models.servers.address import find_targets, is_local, read_address
 from models.servers.completion import Completion, SchemaRefused, read_completion
 from models.servers.facts import ServerFacts, look_at
-from models.servers.http import Http, ServerGone, printable
+from models.servers.http import Http, ServerBusy, ServerGone, printable
 from models.servers.modes import (
     MEANINGS,
     MODES,
@@ -46,7 +46,11 @@ VLLM_REQUESTS = 64
 REPAIRS = 2
 """How often a reply that does not fit is shown to the model again."""
 RETRY_PAUSES = (0.0, 0.5, 2.0)
-"""Seconds before a request is sent again to a server that broke off, was restarted, or is busy."""
+"""Seconds before a request is sent again to a server that broke off or was restarted."""
+LONGEST_PAUSE = 30.0
+"""A server that is busy is asked again after the seconds it names, else after 1, 2, 4 and so on, and never more."""
+BUSY_SECONDS = 120.0
+"""So long in all a request waits for a server that is busy."""
 LONGEST_SECONDS = 3600.0
 """A server that has said nothing for so long is given up, where the request has no limit of its own."""
 KEPT_COUNTS = 512
@@ -73,12 +77,31 @@ class ServerSettings:
 
 @dataclass
 class _Talk:
-    """What is said about one request: how the schema is sent now, the messages, the replies so far."""
+    """What is said about one request: how the schema is sent now, the messages, the replies so far.
+
+    `limit` are the tokens that the reply now asked for may have.
+    """
 
     mode: SchemaMode
     messages: list[Message]
     spent: list[Completion] = field(default_factory=list)
     read: Read = NOTHING_READ
+    limit: int = 0
+
+
+class _Waits:
+    """How long one request waits for a server that is busy."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._seconds = 0.0
+
+    def next(self, asked: float | None) -> float | None:
+        """Return the seconds to wait now, where the server asks for `asked`; None when it was long enough."""
+        pause = min(asked or 2.0**self._count, LONGEST_PAUSE)
+        self._count += 1
+        self._seconds += pause
+        return pause if self._seconds <= BUSY_SECONDS else None
 
 
 class ServerBackend:
@@ -114,16 +137,6 @@ class ServerBackend:
         self._warned: set[str] = set()
         self._warning_lock = threading.Lock()
         self._warn_of_itself(is_context_known=bool(known))
-
-    @property
-    def schema_mode(self) -> SchemaMode:
-        """Return how the server is held to a schema."""
-        return self._mode
-
-    @property
-    def kind(self) -> str:
-        """Name the program that serves."""
-        return self._facts.kind
 
     @property
     def told(self) -> str:
@@ -177,6 +190,9 @@ class ServerBackend:
                     reply = await self._fitting_reply(request)
             except TimeoutError as error:
                 raise TimedOut(seconds=request.timeout_seconds or LONGEST_SECONDS) from error
+            except OutOfTokens as error:
+                error.seconds = time.perf_counter() - started
+                raise
             return replace(reply, queue_seconds=started - submitted, seconds=time.perf_counter() - started)
 
     async def _fitting_reply(self, request: Request) -> Reply:
@@ -192,7 +208,7 @@ class ServerBackend:
             if not talk.read.misfits:
                 return self._reply(request, schema, talk)
             if completion.is_cut:
-                raise self._out_of_tokens(request, completion)
+                raise self._out_of_tokens(request, talk)
             if len(talk.spent) > REPAIRS:
                 raise self._unfit(talk)
             self._prepare_repair(request, talk)
@@ -227,23 +243,29 @@ class ServerBackend:
         talk.messages = with_repair(talk.messages, talk.spent[-1].text, talk.read.misfits)
 
     async def _complete(self, request: Request, schema: dict[str, Any], talk: _Talk) -> Completion:
-        pauses = () if self._is_down else RETRY_PAUSES
-        for pause in pauses:
+        """Get a completion, asking again where the server breaks off or says that it is busy."""
+        pauses = iter(() if self._is_down else RETRY_PAUSES)
+        waits = _Waits()
+        while True:
             try:
                 return await self._exchange(request, schema, talk)
+            except ServerBusy as error:
+                pause = waits.next(error.retry_after)
+                if pause is None:
+                    raise
             except ServerGone:
-                await asyncio.sleep(pause)
-        try:
-            return await self._exchange(request, schema, talk)
-        except ServerGone:
-            self._is_down = True
-            raise
+                pause = next(pauses, None)
+                if pause is None:
+                    self._is_down = True
+                    raise
+            await asyncio.sleep(pause)
 
     async def _exchange(self, request: Request, schema: dict[str, Any], talk: _Talk) -> Completion:
+        talk.limit = await self._reply_limit(request, talk.messages)
         body = {
             "model": self._facts.model,
             "messages": talk.messages,
-            "max_tokens": await self._reply_limit(request, talk.messages),
+            "max_tokens": talk.limit,
             "temperature": request.sampling.temperature,
             "top_p": 1,
             "seed": request.seed & 0x7FFFFFFF,
@@ -287,19 +309,26 @@ class ServerBackend:
         return Reply(
             value=read.value,
             text=read.text,
-            prompt_tokens=sum(c.prompt_tokens for c in spent),
-            reused_tokens=sum(c.cached_tokens for c in spent),
-            sampled_tokens=sum(c.sampled_tokens for c in spent),
+            **_sums(spent),
             **certainty,
         )
 
-    def _out_of_tokens(self, request: Request, completion: Completion) -> OutOfTokens:
-        limit = request.sampling.max_tokens
-        return OutOfTokens(
-            f"the reply of {self.name} was not complete when its tokens ran out (limit {limit}, context "
-            f"{self.context_tokens})",
-            partial=completion.text,
+    def _out_of_tokens(self, request: Request, talk: _Talk) -> OutOfTokens:
+        last = talk.spent[-1]
+        error = OutOfTokens(
+            f"the reply of {self.name} was not complete when its tokens ran out (limit {talk.limit}, context "
+            f"{self.context_tokens})"
         )
+        explain_end(
+            error,
+            request,
+            partial=last.text,
+            limit=talk.limit,
+            prompt_tokens=last.prompt_tokens or self.context_tokens - talk.limit,
+            context_tokens=self.context_tokens,
+        )
+        count_spent(error, **_sums(talk.spent))
+        return error
 
     def _unfit(self, talk: _Talk) -> ModelError:
         return ModelError(
@@ -397,6 +426,15 @@ class ServerBackend:
         return ModelCrashed(
             f"the connection to {self.name} is closed", advice="Run the command again: replies are kept."
         )
+
+
+def _sums(spent: Sequence[Completion]) -> dict[str, Any]:
+    """Add up the tokens of all replies to one request: fields of Reply."""
+    return {
+        "prompt_tokens": sum(c.prompt_tokens for c in spent),
+        "reused_tokens": sum(c.cached_tokens for c in spent),
+        "sampled_tokens": sum(c.sampled_tokens for c in spent),
+    }
 
 
 def _is_cancelling() -> bool:

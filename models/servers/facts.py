@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from models.errors import AddressRefused, ModelError, ModelMissing
 from models.protocol import canonical_json
-from models.servers.http import Answer, Http, ServerGone, printable
+from models.servers.http import Answer, Http, ServerBusy, ServerGone, printable
 
 Kind = Literal["llama-server", "vLLM", "Ollama", "LM Studio", "llama-cpp-python", "a server"]
 
@@ -154,6 +154,7 @@ def _choose(entries: list[dict[str, Any]], http: Http) -> dict[str, Any]:
 
 
 BUSY_STATUSES = (429, 502, 503, 504)
+_LATER = "It is busy or loading: run the command again in a while, replies are kept."
 
 
 def refuse_status(answer: Answer, http: Http) -> None:
@@ -166,8 +167,10 @@ def refuse_status(answer: Answer, http: Http) -> None:
             raise ModelError(said, advice="Set REDWELL_SERVER_KEY to the server's API key.")
         case 404:
             raise ModelMissing(said, advice="Does the address end in /v1, and is the model's name right?")
+        case 429 | 503:  # too many requests; it is loading, or has no place free
+            raise ServerBusy(said, advice=_LATER, retry_after=answer.retry_after)
         case status if status in BUSY_STATUSES:
-            raise ServerGone(said, advice="It is busy or loading: run the command again in a while, replies are kept.")
+            raise ServerGone(said, advice=_LATER)
     raise ModelError(said, advice="See the server's own log.")
 
 

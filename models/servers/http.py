@@ -33,13 +33,25 @@ class ServerGone(ModelCrashed):
     """Nobody answers there now; asking again may help."""
 
 
+class ServerBusy(ServerGone):
+    """It answers, and asks to be asked again later: in `retry_after` seconds, where it says so."""
+
+    def __init__(self, message: str, *, advice: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.retry_after = retry_after
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: `body` is the JSON value, None where it is none; `text` is its beginning."""
+    """What came back: `body` is the JSON value, None where it is none; `text` is its beginning.
+
+    `retry_after` are the seconds to wait before asking again, where the server names them.
+    """
 
     status: int
     body: Any
     text: str
+    retry_after: float | None = None
 
 
 class Http:
@@ -149,7 +161,8 @@ class Http:
         response = await self._client.send(request, stream=True)
         try:
             self._refuse_odd(response)
-            return _answer(response.status_code, await self._read(response))
+            retry_after = _seconds(response.headers.get("Retry-After", ""))
+            return _answer(response.status_code, await self._read(response), retry_after)
         finally:
             await response.aclose()
 
@@ -192,12 +205,17 @@ def _unconnected(error: httpx2.ConnectError | httpx2.ConnectTimeout) -> str:
     return "refuses the connection"
 
 
-def _answer(status: int, content: bytes) -> Answer:
+def _answer(status: int, content: bytes, retry_after: float | None) -> Answer:
     text = content[:2000].decode("utf-8", "replace")
     try:
-        return Answer(status, json.loads(content), text)
+        return Answer(status, json.loads(content), text, retry_after)
     except (ValueError, RecursionError):
-        return Answer(status, None, text)
+        return Answer(status, None, text, retry_after)
+
+
+def _seconds(text: str) -> float | None:
+    """Read a number of seconds; None for anything else, such as a date."""
+    return float(text) if text.isascii() and text.isdecimal() else None
 
 
 def printable(text: str, most: int = 300) -> str:

@@ -38,10 +38,13 @@ def result_table(
     chosen = tuple(results.columns if columns is None else columns)
     files = file_names(case.documents)
     wanted = [row_id for row_id in results.row_ids if only is None or row_id in only]
+    # A network may be made of columns of the results that are not those of the table.
+    read = frozenset((*chosen, *results.columns))
     rows = []
     for done, row_id in enumerate(wanted):
         told(done, len(wanted))
-        rows.append(_result_row(case, run_id, row_id, chosen, files))
+        citations = _citations(case, run_id, row_id, chosen, files)
+        rows.append(ResultRow(row_id, case.rows.get(run_id, row_id, only=read).values, citations))
     table = ResultTable(chosen, tuple(rows), case.ledger.sums(run_id), about=_about(case, run_id))
     return table if reviews == ReviewOptions() else with_reviews(table, reviews_of(case, run_id), reviews)
 
@@ -59,12 +62,14 @@ def _about(case: Case, run_id: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _result_row(case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]) -> ResultRow:
+def _citations(
+    case: Case, run_id: str, row_id: str, columns: Sequence[str], files: Mapping[str, str]
+) -> dict[str, tuple[Citation, ...]]:
     citations: dict[str, tuple[Citation, ...]] = {}
     for record in case.evidence.of_row(run_id, row_id):
         if record.column in columns:
             citations[record.column] = (*citations.get(record.column, ()), citation_of(case.documents, record, files))
-    return ResultRow(row_id, case.rows.get(run_id, row_id).values, citations)
+    return citations
 
 
 def citation_of(documents: Documents, record: EvidenceRecord, files: Mapping[str, str]) -> Citation:

@@ -40,7 +40,7 @@ def save_documents(case: Case) -> None:
 
 def save_replies(case: Case) -> None:
     """Keep replies as a run does, each in a transaction of its own."""
-    run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
     for number in range(REPLIES):
         key = hashlib.sha256(f"{run} {number}".encode()).hexdigest()
         case.replies.save(key, {"value": {"officer": "Dana Reyes"}, "text": "x" * 900}, "map", run)

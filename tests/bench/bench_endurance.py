@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import llama_cpp
 import psutil
 import pytest
 
@@ -104,6 +105,10 @@ async def come_to_rest(backend: LlamaBackend) -> None:
         await asyncio.sleep(0.1)
 
 
+def length_in_cache(backend: LlamaBackend, sequence: int) -> int:
+    return llama_cpp.llama_memory_seq_pos_max(backend._runtime._memory, sequence) + 1
+
+
 def test_soak(backend: LlamaBackend) -> None:
     """After minutes of random requests no sequence, cell, job or thread is left over."""
     process = psutil.Process()
@@ -117,10 +122,10 @@ def test_soak(backend: LlamaBackend) -> None:
     print(f"memory: {before / 1e6:.0f} MB before, {process.memory_info().rss / 1e6:.0f} MB after")
     assert not any(slot.busy for slot in table.slots)
     for slot in table.slots:
-        assert backend._runtime.sequence_length(slot.number) == slot.evaluated == len(slot.cells)
+        assert length_in_cache(backend, slot.number) == slot.evaluated == len(slot.cells)
         backend._scheduler._cache.clear(slot)
-        assert backend._runtime.sequence_length(slot.number) == 0
-    assert table.used_cells == 0
+        assert length_in_cache(backend, slot.number) == 0
+    assert table.free_tiles == table.tiles(table.capacity)
     # asyncio.run starts and ends a pool of its own for each run; the model's threads stay.
     assert threading.active_count() <= threads_before
 

@@ -146,7 +146,7 @@ def make_case(path: Path) -> None:
         with case.transaction():
             for number, id in enumerate(ids):
                 _save_document(case, number, id)
-        run = case.runs.start(pipeline_yaml=_PIPELINE, pipeline_digest="b", model_name="none", model_digest="")
+        run = case.runs.start(pipeline_yaml=_PIPELINE, pipeline_digest="b", model_name="none")
         rows = [_row(number, ids[number % DOCUMENTS], draw) for number in range(ROWS)]
         case.rows.save(run, "find", rows)
         found = (

@@ -139,7 +139,7 @@ class Bench:
             return []
         return [
             *(["docetl"] if settings.docetl else []),
-            *(["lotus"] if settings.lotus and job.letter == "C" else []),
+            *(["lotus"] if settings.lotus else []),
         ]
 
     def _measured(self, task: Task, folder: Path) -> dict[str, Any]:

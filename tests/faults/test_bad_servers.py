@@ -56,6 +56,8 @@ async def ask(routes: dict[str, Any], **changes: Any) -> Any:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "RETRY_PAUSES", (0.0, 0.01))
+    monkeypatch.setattr(backend_module, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(backend_module, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(facts, "LOOK_SECONDS", 2.0)
 
 

@@ -1,8 +1,10 @@
 """A conversion of a case that is killed, refused by others, or out of space: the case is whole, and nothing stays."""
 
+import errno
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +172,28 @@ for number in range(10**9):
     sys.stdout.write(f"{number}\\n")
     sys.stdout.flush()
 """
+
+
+@POSIX
+def test_a_share_that_flushes_no_folder_and_takes_no_rights_is_no_failure(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The case is another by then: it must not be said that it is as it was."""
+    fsync = os.fsync
+
+    def flush_files(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        fsync(descriptor)
+
+    def refuse(*given: object, **more: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fsync", flush_files)
+    monkeypatch.setattr(shutil, "copymode", refuse)
+    path.chmod(0o640)
+    encrypt_case(path, PASSPHRASE)
+    assert is_encrypted(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with Case(path) as case:  # its passphrase is known
+        assert len(case.search.find("brandmoor", LINES + 1)) == LINES

@@ -207,7 +207,7 @@ def test_a_zip_that_holds_itself_ends(tmp_path: Path) -> None:
     with zipfile.ZipFile(folder / "a.zip", "w") as archive:
         archive.writestr("b.zip", b"PK\x05\x06" + b"\0" * 18)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "digest", lambda path: "0" * 64)
+        patch.setattr(module, "sha256_of", lambda path: "0" * 64)
         events = ingest(folder)
     assert Counter(type(e).__name__ for e in events) == Counter(["Found", "Unpacked", "Unpacked"])
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from engine.disk import sha256_of
 from engine.documents import answers, pool, render
 from engine.documents.codec import document_to_json
 from engine.documents.drafts import ParsedFile
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
-from engine.documents.parse import digest, parse_file
+from engine.documents.parse import parse_file
 from engine.documents.render import render_page
 from engine.documents.report import ReportSpec, make_report
 from engine.documents.unpacking import Share
@@ -229,8 +230,8 @@ def test_the_reading_of_a_folder_asks_for_the_digest(tmp_path: Path, true_result
 
     failed = [(Path(e.path).name, e.sha256, e.reason) for e in asyncio.run(read()) if hasattr(e, "reason")]
     assert failed == [
-        ("a.txt", digest(folder / "a.txt"), "unreadable"),
-        ("b.txt", digest(folder / "b.txt"), "crashed"),
+        ("a.txt", sha256_of(folder / "a.txt"), "unreadable"),
+        ("b.txt", sha256_of(folder / "b.txt"), "crashed"),
     ]
 
 

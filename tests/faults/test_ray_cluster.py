@@ -87,6 +87,10 @@ def rows_file(folder: Path) -> Path:
     return write_jsonl(folder / "rows.jsonl", ({"text": f"row {n} {'x' * (n % 7)}"} for n in range(ROWS)))
 
 
+def processes(backend) -> list[int]:
+    return [worker.pid for worker in backend._dispatcher.workers()]
+
+
 def run_undisturbed(folder: Path) -> str:
     folder.mkdir()
     bench = Bench(folder, backend=ScriptedBackend(answer, name="scripted"))
@@ -101,7 +105,7 @@ def test_200_rows_with_workers_killed_all_the_time(cluster, tmp_path, capfd) -> 
     def watch(event) -> None:
         done = len(bench.of(ModelCall))
         if isinstance(event, ModelCall) and done % 10 == 0 and done < ROWS:
-            workers = [pid for _, pid in backend.worker_processes() if pid not in killed]
+            workers = [pid for pid in processes(backend) if pid not in killed]
             # At 100 rows both are killed at once.
             for pid in workers if done == 100 else workers[:1] if done % 20 else workers[-1:]:
                 kill(pid)
@@ -159,7 +163,7 @@ async def test_cancelling_stops_the_work_in_the_worker(cluster, tmp_path) -> Non
 
 async def test_close_fails_what_is_under_way_and_ends_the_workers(cluster, tmp_path) -> None:
     backend = cluster.open(write_spec(tmp_path, delay_seconds=600), FEW)
-    workers = [psutil.Process(pid) for _, pid in backend.worker_processes()]
+    workers = [psutil.Process(pid) for pid in processes(backend)]
     assert len(workers) == 2
     tasks = [asyncio.create_task(backend.ask(question(f"q{n}"))) for n in range(20)]
     while not calls(tmp_path, "asked"):
@@ -180,7 +184,7 @@ async def test_tokens_are_counted_by_a_worker_also_after_one_died(cluster, tmp_p
     backend = cluster.open(write_spec(tmp_path), FEW)
     assert backend.count_tokens("three short words") == 3
     assert backend.count_prompt_tokens(question("two words", "and two")) == 4
-    for _, pid in backend.worker_processes():
+    for pid in processes(backend):
         kill(pid)
     assert backend.count_tokens("four short words now") == 4
     assert backend.count_tokens("three short words") == 3

@@ -190,7 +190,6 @@ def _template() -> Path:
         documents = [entry.id for entry in case.documents.entries()]
         case.labels.tag(documents[:2], "seen")
         case.labels.star(documents[:1])
-        case.events.append(run, {"event": "RunStarted"})
         case.replies.save("0" * 64, {"text": "reply"}, "find", run)
         case.cache.save("k", "1", [1, 2])
         case.text_indexes.save("names", "d", ["Daniel Harmon", "Ana Ruiz"])
@@ -316,8 +315,6 @@ def _read(path: Path, defects: list[str]) -> int:
             case.ledger.case_document_sums,
             case.reviews.edits,
             case.reviews.stamp,
-            case.replies.count,
-            case.vectors.count,
             lambda: case.documents.get(document),
             lambda: case.documents.lines(document),
             lambda: case.documents.paths(document),
@@ -329,7 +326,6 @@ def _read(path: Path, defects: list[str]) -> int:
             lambda: case.ledger.run_documents(RUN),
             lambda: case.ledger.decisions(RUN),
             lambda: case.ledger.sums(RUN),
-            lambda: case.events.of_run(RUN),
             lambda: case.evidence.of_row(RUN, "row1"),
             lambda: case.replies.get("0" * 64),
             lambda: case.cache.get("k", "1"),
@@ -393,7 +389,7 @@ def _write(path: Path, defects: list[str]) -> int:
                 lambda: case.reviews.save(RUN, [ReviewEdit(identity, "officer", "accept", "x")], who="me"),
                 lambda: case.documents.save_failure("a", None, "corrupt", "m"),
                 lambda: case.labels.star(_documents()[:1]),
-                lambda: case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest=""),
+                lambda: case.runs.start(pipeline_yaml="", pipeline_digest="", model_name=""),
             ):
                 _tried(use, defects)
 

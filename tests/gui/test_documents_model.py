@@ -135,6 +135,26 @@ def test_rows_stay_until_the_answer_where_the_filter_lets_the_same_documents_thr
     assert model.question()["only"] == after
 
 
+def test_that_there_is_no_row_is_told_when_it_is_known(qtbot: QtBot) -> None:
+    worker = worker_of(3)
+    model = DocumentsModel(worker.ask, worker.forget)
+    told: list[int] = []
+    model.total_changed.connect(told.append)
+    model.begin()
+    assert (told, model.is_known) == ([], False)
+    worker.settle(model)
+    assert (told, model.is_known) == ([3], True)
+    worker.rows = []
+    model.sort(1, Qt.SortOrder.DescendingOrder)
+    assert (told, model.is_known, model.rowCount()) == ([3], False, 0)
+    worker.settle(model)
+    model.refresh()
+    worker.settle(model)
+    assert (told, model.is_known) == ([3, 0], True)
+    model.end()
+    assert told == [3, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("pages", "ocr", "lines", "said"),
     [(3, 0, 9, "text"), (3, 3, 9, "OCR"), (3, 1, 9, "OCR on 1 of 3"), (3, 0, 0, "no text"), (3, None, 5, "")],

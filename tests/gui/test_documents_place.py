@@ -18,6 +18,7 @@ from desktop.window import MainWindow
 from engine.documents.codec import document_to_json
 from engine.documents.document import Document, Line, Page, Span
 from engine.rows import DocumentId
+from engine.worker.contract import documents
 from engine.worker.contract.documents import REMOVAL
 from storage.case import Case
 from storage.documents import LineRecord
@@ -158,6 +159,54 @@ def test_too_many_documents_to_name_are_refused(
         place.tag("all")
     assert "249" in said.args[0]
     assert count(reading, tags=("all",)) == 0
+
+
+def test_what_has_no_tag_is_not_said_to_be_not_selected(
+    qtbot: QtBot, window: MainWindow, place: DocumentsPlace
+) -> None:
+    place.table.clearSelection()
+    place.ask_untag()
+    assert window.messages.text.startswith("No document is selected.")
+    place.table.selectRow(0)
+    place.ask_untag()
+    assert window.messages.text == "These documents have no tag."
+
+
+def test_documents_that_nobody_sees_are_not_asked_for(
+    qtbot: QtBot, window: MainWindow, place: DocumentsPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.go_to("Start")
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    asked: list[object] = []
+
+    def listen(query: object, *rest: object, **given: object) -> str:
+        asked.append(query)
+        return ""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(window.workspace.client, "ask", listen)
+        window.workspace.case_changed.emit("reviews.judge")
+        qtbot.wait(50)
+    assert [query for query in asked if query in (documents.PAGE, documents.FAILURES, documents.FACETS)] == []
+    window.go_to("Documents")
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+
+
+def test_lines_that_were_given_up_come_when_the_place_is_seen_again(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    place = open_case(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3)
+    hits = place.hits.hits
+    hits.look_for("officer", {})
+    window.go_to("Start")
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    assert not hits.rowCount()
+    window.go_to("Documents")
+    qtbot.waitUntil(lambda: hits.rowCount() == 3, timeout=WAIT)
+    window.go_to("Start")
+    window.go_to("Documents")
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    assert hits.rowCount() == 3, "what is here is not asked for again"
 
 
 def test_filters_of_the_last_case_do_not_hide_the_documents_of_the_next(

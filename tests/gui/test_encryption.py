@@ -194,6 +194,12 @@ def test_a_passphrase_is_for_the_case_that_was_open_when_it_was_asked_for(
     assert space.client._passphrases == {str(case): FIRST}
 
 
+def test_the_dialog_has_room_for_a_line_of_letters(qtbot: QtBot) -> None:
+    dialog = PassphraseDialog("a.redwell")
+    qtbot.addWidget(dialog)
+    assert dialog.minimumWidth() == 46 * dialog.fontMetrics().averageCharWidth()
+
+
 def new_case_dialog(window: MainWindow, path: Path, *, encrypted: bool) -> QFileDialog:
     dialog = ask_for_new_case(window, window.workspace, encrypted=encrypted)
     dialog.selectFile(str(path))

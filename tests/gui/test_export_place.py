@@ -11,7 +11,7 @@ from gui_waiting import WAIT
 from many_results import make_many_results, make_two_runs
 from pytestqt.qtbot import QtBot
 
-from desktop.places.export import ExportPlace
+from desktop.places.export import ExportPlace, with_suffix
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
 from engine.worker.contract.results import RUNS
@@ -150,6 +150,35 @@ def test_a_file_is_not_overwritten_with_no_rows(
     before = (tmp_path / "rows.csv").read_bytes()
     refuse(qtbot, export, tmp_path / "rows.csv")
     assert (tmp_path / "rows.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "suffix", "named"),
+    [
+        ("in/Smith 2024.03", "csv", "in/Smith 2024.03.csv"),
+        ("in/Smith 2024.03.csv", "xlsx", "in/Smith 2024.03.xlsx"),
+        ("in.csv/Smith", "csv", "in.csv/Smith.csv"),
+        ("Smith.CSV", "jsonl", "Smith.jsonl"),
+    ],
+)
+def test_only_the_suffix_of_a_format_makes_way_for_another(path: str, suffix: str, named: str) -> None:
+    assert with_suffix(path, suffix) == named
+
+
+def test_the_format_follows_the_name_of_the_file_and_the_name_the_format(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
+) -> None:
+    enter(qtbot, opened, export)
+    export.file.setText(str(tmp_path / "Smith 2024.03"))
+    export.choose_format("jsonl")
+    assert export.file.text() == str(tmp_path / "Smith 2024.03.jsonl")
+    export.file.setText(str(tmp_path / "rows.xlsx"))
+    assert export.suffix == "xlsx"
+    export.choose_format("csv")
+    export.file.setText(str(tmp_path / "Smith 2024.03"))
+    with qtbot.waitSignal(export.workspace.job.finished, timeout=WAIT):
+        export.export()
+    assert (tmp_path / "Smith 2024.03.csv").is_file()
 
 
 def refuse(qtbot: QtBot, export: ExportPlace, file: Path) -> None:

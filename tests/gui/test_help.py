@@ -27,6 +27,25 @@ def test_help_has_first_steps_and_every_key(qtbot: QtBot, window: MainWindow) ->
     assert [name for name, row in keys.items() if not dialog.keys.isRowHidden(row)] == ["Reject the row"]
 
 
+def test_enter_looks_for_a_key_and_does_not_close_help(qtbot: QtBot, window: MainWindow) -> None:
+    dialog = window.show_help()
+    dialog.show_keys()
+    qtbot.keyClicks(dialog.words, "reject")
+    qtbot.keyClick(dialog.words, Qt.Key.Key_Return)
+    assert dialog.isVisible()
+
+
+def test_help_and_offline_are_opened_once(qtbot: QtBot, window: MainWindow) -> None:
+    for show in (window.show_help, window.show_offline):
+        dialog = show()
+        assert show() is dialog
+        with qtbot.waitSignal(dialog.destroyed):
+            dialog.close()
+        again = show()
+        assert again.isVisible()
+        again.close()
+
+
 def test_a_right_click_offers_what_can_be_done_with_a_row(qtbot: QtBot, window: MainWindow) -> None:
     for kind, wanted in ((DocumentsPlace, "Open the document"), (ResultsPlace, "Reject the row")):
         place = next(place for place in window.places if isinstance(place, kind))

@@ -29,6 +29,7 @@ from desktop.improve.told import can_rate, folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
 from desktop.places.question import QuestionPlace
 from desktop.places.run import RunPlace
+from desktop.run_queue import ALL_DOCUMENTS, tagged
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
@@ -311,6 +312,26 @@ def test_a_build_goes_on_whole_while_another_case_is_open(
     assert model.is_going and model.tree.lines is lines
     with qtbot.waitSignal(model.ended, timeout=WAIT):
         model.stop()
+
+
+def test_a_build_that_is_continued_keeps_its_documents_and_its_model(qtbot: QtBot, window: MainWindow) -> None:
+    form = next(place for place in window.places if isinstance(place, ImprovePlace)).before.form
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    form.show_options(tagged("gone"), {"agent_model": "removed"})
+    form.look()
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    assert (form.given, form.documents.currentText()) == (tagged("gone"), "tagged gone")
+    assert form.options["agent_model"] == "removed"
+
+
+def test_the_documents_of_a_build_are_those_of_the_case_that_is_open(
+    qtbot: QtBot, window: MainWindow, short_case: Path
+) -> None:
+    form = next(place for place in window.places if isinstance(place, ImprovePlace)).before.form
+    form.show_options(tagged("of the last case"), {})
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(shutil.copy(short_case, short_case.with_name("other.redwell"))))
+    assert (form.given, form.documents.currentText()) == (ALL_DOCUMENTS, "all documents")
 
 
 def test_a_question_that_cannot_run_says_why(

@@ -11,10 +11,12 @@ import pytest
 from cut_off import cut_off_when_laid_out
 from gui_waiting import WAIT
 from invented_results import make_results
-from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QTableView
 from pytestqt.qtbot import QtBot
 
+from desktop.improve.scatter import Scatter
 from desktop.network_view import _SEEN as LINK
 from desktop.places.documents import DocumentsPlace
 from desktop.places.export import ExportPlace
@@ -94,6 +96,50 @@ def test_nothing_is_cut_off_at_200_percent() -> None:
     doubled = {**os.environ, "QT_SCALE_FACTOR": "2"}
     done = subprocess.run(command, cwd=ROOT, env=doubled, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
+    results = next(place for place in filled.places if isinstance(place, ResultsPlace))
+    timeline, chart = results.parts.timeline.view, results.charts.chart
+    results.parts.show_timeline()
+    qtbot.waitUntil(lambda: bool(timeline.moments), timeout=WAIT)
+    results.parts.show_charts()
+    qtbot.waitUntil(lambda: bool(chart.chart.marks), timeout=WAIT)
+    scatter = filled.findChild(Scatter)
+    before = chart.minimumHeight(), timeline.minimumHeight()
+    filled.set_font_scale(2.0)
+    qtbot.wait(50)
+    high = QFontMetricsF(filled.font()).height()
+    tables = {
+        table.accessibleName(): table.verticalHeader().defaultSectionSize()
+        for table in results.findChildren(QTableView)
+    }
+    lines = {"bar": chart._area(0, 600.0).height(), "moment": timeline.drawing.area(0, 600.0).height()}
+    lines["axis of plans"] = scatter.line
+    sizes = {edit.accessibleName(): edit.font().pointSizeF() for edit in filled.findChildren(QPlainTextEdit)}
+    wanted, after = QApplication.font().pointSizeF(), (chart.minimumHeight(), timeline.minimumHeight())
+    filled.set_font_scale(1.0)
+    qtbot.wait(50)
+    assert {name: size for name, size in (tables | lines).items() if size < high} == {}
+    assert {"Results", "Pinned columns", "What failed or was left out"} <= tables.keys()
+    assert {name: size for name, size in sizes.items() if size != pytest.approx(wanted)} == {}
+    assert "YAML of the pipeline" in sizes
+    assert after > before == (chart.minimumHeight(), timeline.minimumHeight())
+
+
+def test_the_colours_of_the_system_are_followed_while_they_are_wanted(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hints, drawn = QGuiApplication.styleHints(), []
+    window.set_theme("light")
+    monkeypatch.setattr(window, "_redraw", lambda: drawn.append("again"))
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert drawn == []
+    window.workspace.settings.setValue("theme", "system")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert len(drawn) == 1
+    hints.accessibility().contrastPreferenceChanged.emit(Qt.ContrastPreference.HighContrast)
+    assert len(drawn) == 2
 
 
 @pytest.mark.parametrize("theme", THEMES)

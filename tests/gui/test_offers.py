@@ -139,6 +139,22 @@ def test_what_is_left_of_a_case_is_offered_when_it_is_opened_again(
     qtbot.waitUntil(lambda: not space.job.is_going, timeout=WAIT)
 
 
+def test_what_is_read_into_another_case_is_not_shown_as_read_into_this_one(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    write(tmp_path / "letters", "a")
+    panel, job = documents(opened).ingest, opened.workspace.job
+    job.name, job.state, job.given = "ingest", "going", {"case": str(tmp_path / "first.redwell")}
+    job.changed.emit()
+    assert panel.isHidden()
+    panel.offer(str(tmp_path / "letters"))
+    assert panel.text == "Files are being read into first. What you added is offered when that has ended."
+    assert panel._bar.isHidden() and panel.cancel.isHidden()
+    job.state = "none"
+    job.finished.emit(0)
+    qtbot.waitUntil(lambda: panel.text.startswith("letters: 1 file"), timeout=WAIT)
+
+
 def test_an_offer_does_not_take_the_keyboard_from_who_types(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
     (file,) = write(tmp_path / "letters", "a")
     place = documents(opened)

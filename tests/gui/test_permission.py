@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,6 +87,55 @@ def test_a_question_asks_before_it_reads_or_overwrites(
     qtbot.waitUntil(lambda: state(place) == "waiting", timeout=WAIT)
     place.start()
     assert "wants to read" in answer(qtbot, window, "Cancel"), "it was allowed once"
+
+
+def test_what_was_allowed_once_is_not_allowed_to_the_next_question(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Run")
+    place = next(place for place in window.places if isinstance(place, RunPlace))
+    queue = place.queue
+    queue.add(str(strange), "")
+    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
+    place.start()
+    answer(qtbot, window, "Allow this once")
+    assert "would replace a file" in answer(qtbot, window, "Cancel")
+
+    first = queue.entries[0].id
+    queue.remove(first)
+    qtbot.waitUntil(lambda: not queue.entries, timeout=WAIT)
+    queue.add(str(strange), "")
+    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
+    assert queue.entries[0].id == first
+    place.start()
+    assert "wants to read" in answer(qtbot, window, "Cancel"), "another question was allowed it"
+
+
+def test_a_permission_that_comes_late_is_for_the_question_that_was_refused(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window = start_window(0.0)
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(case))
+    window.go_to("Run")
+    place = next(place for place in window.places if isinstance(place, RunPlace))
+    queue = place.queue
+    queue.add(str(strange), "")
+    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
+    place.start()
+    question(qtbot, window)
+    queue.remove(queue.entries[0].id)
+    qtbot.waitUntil(lambda: not queue.entries, timeout=WAIT)
+    other = Path(shutil.copy(strange, strange.with_name("other.yaml")))
+    queue.add(str(other), "")
+    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
+    answer(qtbot, window, "Allow this once")
+    assert not window.workspace.job.is_going
+    place.start()
+    assert "wants to read" in answer(qtbot, window, "Cancel"), "another question was allowed it"
 
 
 def ready_to_export(qtbot: QtBot, window: MainWindow, case: Path, strange: Path) -> ExportPlace:

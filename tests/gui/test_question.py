@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gui_waiting import WAIT, shut
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QMimeData, QSettings, Qt, QUrl
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QPlainTextEdit, QToolButton
@@ -29,6 +29,7 @@ from desktop.question.document import History
 from desktop.question.fields import KeyEditor, PromptEditor
 from desktop.question.header import estimate_text
 from desktop.question.schema_table import SchemaTable
+from desktop.question.texts import PromptEdit, SharedHistoryEdit, YamlEditor
 from desktop.run_queue import STARRED
 from desktop.window import MainWindow
 from engine.disk import questions_folder
@@ -315,6 +316,26 @@ def test_the_history_takes_together_what_is_typed_in_one_go() -> None:
     assert not history.can_redo
 
 
+def test_a_long_name_does_not_widen_the_window(qtbot: QtBot, place: QuestionPlace) -> None:
+    place.document.begin("a: 1\n", "Cars")
+    width = place.header.minimumSizeHint().width()
+    place.document.begin("a: 1\n", "Cars " * 60)
+    assert place.header.title.text().startswith("Cars Cars")
+    assert place.header.minimumSizeHint().width() == width
+
+
+@pytest.mark.parametrize("editor", [PromptEdit, YamlEditor])
+def test_a_file_that_is_dropped_on_a_text_is_left_to_the_window(qtbot: QtBot, editor: type[SharedHistoryEdit]) -> None:
+    made = editor()
+    qtbot.addWidget(made)
+    files, words = QMimeData(), QMimeData()
+    files.setUrls([QUrl.fromLocalFile("/records")])
+    files.setText("file:///records")
+    words.setText("officer")
+    assert not made.canInsertFromMimeData(files)
+    assert made.canInsertFromMimeData(words)
+
+
 def test_an_estimate_is_one_line() -> None:
     found = {"calls": 1200, "prompt_tokens": 90000, "sampled_tokens": 10000, "seconds": 120.0}
     assert estimate_text(found) == "1,200 calls, 100,000 tokens, about 2 min"
@@ -481,6 +502,46 @@ def test_the_steps_stay_in_step_with_the_table(qtbot: QtBot, place: QuestionPlac
     assert ask.chips.chips[0].name.isReadOnly()
 
 
+def test_undo_in_the_box_takes_the_table_back_with_the_file(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    place.show_table()
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    ask.chips.add_column()
+    qtbot.waitUntil(lambda: "column_1" in place.document.text, timeout=WAIT)
+    opened.undo()
+    qtbot.waitUntil(lambda: "column 1" not in names_of(ask), timeout=WAIT)
+    assert ask.text == place.document.text and "column_1" not in ask.text
+    opened.redo()
+    qtbot.waitUntil(lambda: "column 1" in names_of(ask), timeout=WAIT)
+    assert ask.text == place.document.text
+
+
+def test_a_choice_is_not_asked_about_before_its_choices_are_written(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    chip = ask.chips.chips[-1]
+    chip.choose("one of")
+    qtbot.waitUntil(chip.choices.isVisible, timeout=WAIT)
+    qtbot.keyClicks(chip.choices, "new")
+    for button in (ask.look, ask.run, ask.edit):
+        ask._say("")
+        button.setFocus()
+        button.click()
+        assert ask.state.text() == "Write two choices for plate number, with commas between them."
+        assert chip.choices.hasFocus()
+    assert not ask.preview.is_going and not place.document.is_open
+    qtbot.keyClicks(chip.choices, ", old")
+    with qtbot.waitSignal(ask.wanted, timeout=WAIT) as wanted:
+        ask.edit.click()
+    assert 'plate_number: enum["new", "old"]' in wanted.args[0].replace("\\", "")
+
+
 def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
 ) -> None:
@@ -550,6 +611,7 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     names = [column.name for column in preview.model.columns]
     assert names == ["filename", "plate_number"]
     assert preview.table.isVisible() and not preview.evidence.isVisible()
+    assert preview.table.findChildren(QLineEdit) == [], "nothing filters the rows of a preview"
     with qtbot.waitSignal(preview.evidence.shown, timeout=WAIT):
         preview.table.clicked.emit(preview.model.index(0, 1))
     with qtbot.waitSignal(preview.evidence.viewer.page_shown, timeout=WAIT):
@@ -570,6 +632,19 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     with qtbot.waitSignal(preview.shown, timeout=WAIT):
         ask.look.click()
     assert preview.rejected() == []
+
+
+def test_rows_of_a_preview_that_were_given_up_come_when_it_is_seen_again(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    preview = ask_plates(qtbot, place).preview
+    preview.shown.connect(lambda: opened.go_to("Start"))  # before the rows are here
+    place.begin.ask.look.click()
+    qtbot.waitUntil(lambda: opened.current is not place, timeout=WAIT)
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    assert not preview.model.rowCount()
+    opened.go_to("Question")
+    qtbot.waitUntil(lambda: preview.model.rowCount() > 0, timeout=WAIT)
 
 
 def test_a_question_of_the_case_opens_in_the_box(qtbot: QtBot, place: QuestionPlace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from gui_waiting import WAIT
+from held_answers import Held
 from invented_results import make_results
 from many_results import COLUMNS, make_many_results
 from pytestqt.qtbot import QtBot
@@ -19,28 +20,6 @@ from engine.worker.contract.case import SUMMARY
 from engine.worker.contract.query import Query
 
 ROWS = 5
-
-
-class Held:
-    """Answers to one query that wait until they are let go, by case."""
-
-    def __init__(self, window: MainWindow, query: Query[Any]) -> None:
-        self.answers: dict[str, Callable[[], object]] = {}
-        client = window.workspace.client
-        ask = client.ask
-
-        def hold(asked: Any, then: Any, failed: Any = None, **given: Any) -> str:
-            if asked is not query:
-                return ask(asked, then, failed, **given)
-            case = Path(given["case"]).stem
-            return ask(
-                asked,
-                lambda answer: self.answers.setdefault(case, lambda: then(answer)),
-                lambda *told: self.answers.setdefault(case, lambda: failed(*told)),
-                **given,
-            )
-
-        client.ask = hold  # type: ignore[assignment,method-assign]
 
 
 @pytest.fixture

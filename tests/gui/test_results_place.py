@@ -668,7 +668,6 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
             pipeline_yaml=case.runs.get(first).pipeline_yaml,
             pipeline_digest="p",
             model_name="scripted",
-            model_digest="",
         )
         case.rows.save(run, "same_officer", [*rows, added])
         case.runs.save_results(run, columns, [*ids, "row9"])

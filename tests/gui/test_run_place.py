@@ -328,6 +328,49 @@ def test_a_question_that_is_renamed_stays_in_the_queue(
     assert states(place) == ["finished"]
 
 
+@pytest.mark.parametrize("name", ["Run", "Question"])
+def test_documents_of_the_last_case_are_not_offered_in_the_next(
+    qtbot: QtBot, opened: MainWindow, case: Path, read_case: Path, name: str
+) -> None:
+    question = next(each for each in opened.places if isinstance(each, QuestionPlace))
+    boxes = {"Run": run_place(opened).panel.choices.documents, "Question": question.begin.ask.documents.box}
+    opened.go_to(name)
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    boxes[name].addItem("Documents tagged gone", tagged("gone"))
+    other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
+    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
+        opened.workspace.open_case(str(other))
+    assert opened.current is not None and opened.current.name == name
+    qtbot.waitUntil(lambda: boxes[name].findData(tagged("gone")) < 0, timeout=WAIT)
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        ("ingest", "Documents are being read."),
+        ("export", "A file is being written."),
+        ("try", "A preview is being made."),
+        ("convert", "The case is being encrypted or decrypted."),
+    ],
+)
+def test_what_goes_on_beside_the_queue_is_said(opened: MainWindow, job: str, said: str) -> None:
+    going = opened.workspace.job
+    going.name, going.state = job, "going"
+    going.changed.emit()
+    assert run_place(opened).status.text() == said
+    going.state = "none"
+    going.changed.emit()
+    assert run_place(opened).status.text() == ""
+
+
+def test_keys_of_a_place_do_nothing_in_another_one(opened: MainWindow) -> None:
+    by_keys = {action.shortcut().toString(): action for action in opened.actions_.all}
+    for name, keys in (("Run", ("Alt+Up", "Alt+Down", "Shift+Del")), ("Documents", ("Del", "Ctrl+Shift+Del"))):
+        for here in ("Start", "Documents", "Run"):
+            opened.go_to(here)
+            assert [by_keys[each].isEnabled() for each in keys] == [here == name] * len(keys)
+
+
 def test_inputs_are_said_in_words() -> None:
     assert input_text("case:") == "all documents"
     assert input_text(STARRED) == "starred"

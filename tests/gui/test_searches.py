@@ -104,6 +104,20 @@ def test_terms_are_counted_where_the_filters_fit(qtbot: QtBot, opened: MainWindo
     dialog.close()
 
 
+def test_enter_opens_a_count_and_does_not_count_anew(qtbot: QtBot, opened: MainWindow) -> None:
+    dialog = documents(opened).count_terms()
+    assert dialog is not None
+    dialog.list.setPlainText("police")
+    dialog.count_button.click()
+    qtbot.waitUntil(lambda: dialog.model.rowCount() > 0, timeout=WAIT)
+    told = dialog.told.text()
+    dialog.table.setCurrentIndex(dialog.sorted.index(0, 1))
+    with qtbot.waitSignal(dialog.chosen, timeout=WAIT):
+        qtbot.keyClick(dialog.table, Qt.Key.Key_Return)
+    assert dialog.told.text() == told != "Counting…"
+    dialog.close()
+
+
 def test_a_file_that_is_no_list_is_said_to_be_none(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
     dialog = documents(opened).count_terms()
     assert dialog is not None

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from gui_waiting import WAIT
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QRunnable, Qt, QThreadPool
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from desktop.page_view import PageView, lay_out, stretches_of, wrapped
 from desktop.places.documents import DocumentsPlace
+from desktop.viewer import PictureLoader
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
@@ -120,6 +124,52 @@ def test_lines_found_are_gone_through_one_by_one(qtbot: QtBot, window: MainWindo
             viewer._bar.next_wanted.emit()
         assert (viewer.page, viewer.line) == (page, line)
         assert viewer.view.marked("evidence") > 0
+
+
+def test_enter_leads_from_line_to_line_and_looks_through_another_document_anew(
+    qtbot: QtBot, window: MainWindow, letters: Path
+) -> None:
+    place = documents_of(qtbot, window, letters)
+    qtbot.waitUntil(lambda: place.model.row(1) is not None, timeout=WAIT)
+    first, second = (str(place.model.row(number).id) for number in (0, 1))  # type: ignore[union-attr]
+    viewer, bar = place.viewer, place.viewer._bar
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        place.show_document(first)
+    bar.words.setText("Harmon")
+    QTest.keyClick(bar.words, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: len(viewer._found) > 1, timeout=WAIT)
+    count = bar.count.text()
+    assert count == f"{len(viewer._found)} lines"
+    for page, line in sorted(viewer._found)[:2]:
+        with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+            QTest.keyClick(bar.words, Qt.Key.Key_Return)
+        assert (viewer.page, viewer.line) == (page, line)
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        place.show_document(second)
+    assert bar.count.text() == ""
+    QTest.keyClick(bar.words, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: bar.count.text() == count, timeout=WAIT)
+    viewer.clear()
+    assert bar.count.text() == ""
+
+
+class Slow(QRunnable):
+    """A picture that somebody else draws."""
+
+    def __init__(self, drawn: list[bool]) -> None:
+        super().__init__()
+        self._drawn = drawn
+
+    def run(self) -> None:
+        time.sleep(1.0)
+        self._drawn.append(True)
+
+
+def test_a_page_that_is_left_waits_for_no_pictures_but_its_own(qtbot: QtBot) -> None:
+    drawn: list[bool] = []
+    QThreadPool.globalInstance().start(Slow(drawn))
+    PictureLoader().wait()
+    assert drawn == []
 
 
 def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gui_waiting import WAIT
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
@@ -84,6 +84,12 @@ def test_a_dropped_case_is_opened_and_remembered(
     assert item.data(Qt.ItemDataRole.UserRole) == str(case)
     with qtbot.waitSignal(second.workspace.case_opened, timeout=WAIT):
         start._recent.itemActivated.emit(item)
+
+
+def test_a_case_is_known_by_its_suffix_in_large_letters_too(qtbot: QtBot, window: MainWindow, case: Path) -> None:
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT) as opened:
+        drop(window, case.rename(case.with_name("SAMPLE.REDWELL")))
+    assert Path(opened.args[0]).name == "SAMPLE.REDWELL"
 
 
 def test_words_lead_to_the_line_on_its_page(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
@@ -270,6 +276,26 @@ def test_every_control_has_a_name_and_every_action_a_shortcut(qtbot: QtBot, open
     assert len({action.shortcut().toString() for action in actions}) == len(actions)
     in_menus = {action for menu in opened.actions_._menus.values() for action in menu.actions()}
     assert set(actions) <= in_menus
+
+
+def test_what_a_label_says_is_part_of_its_name(qtbot: QtBot, opened: MainWindow) -> None:
+    """Else a screen reader is told the name alone."""
+    for place in opened.places:
+        opened.go_to(place.name)
+        qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    unheard = [
+        f"{label.accessibleName()}: {label.text()}"
+        for label in opened.findChildren(QLabel)
+        if label.accessibleName() and label.text() not in label.accessibleName()
+    ]
+    assert unheard == []
+
+
+def test_no_key_is_one_that_a_desktop_takes_for_itself(window: MainWindow) -> None:
+    """A console, the end of the session, the locked screen."""
+    keys = {action.shortcut().toString() for action in window.actions_.all}
+    taken = [key for key in keys if re.fullmatch(r"Ctrl\+Alt\+(F\d+|(Shift\+)?Del|L)", key)]
+    assert taken == []
 
 
 def test_it_fits_a_small_screen_with_large_letters(qtbot: QtBot, opened: MainWindow) -> None:

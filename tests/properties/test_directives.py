@@ -21,7 +21,7 @@ FACTS = st.builds(
 )
 HEAD = "datasets: {records: {type: folder, path: records}}\ndefault_model: small\noperations:\n"
 TYPES = ("string", "list[string]", "list[{who: string, kind: enum[a, b, c, d]}]", "boolean", "enum[a, b]", "integer")
-TYPES += ("quote(text)?", "string or Nothing", "list[quote(text)]", "date?")
+TYPES += ("quote(text)?", "string or Nothing", "list[quote(text)]", "date?", "list[string, 2..]", "list[string, 6..6]")
 MORE = ("drop_keys: [path]", "max_tokens: 50", "too_long: head", "layout: document_first", "model: large", "limit: 2")
 MORE += ("gleaning: {validation_prompt: Is it good?}", "calibrate: true", "cite: true")
 ASKS = (

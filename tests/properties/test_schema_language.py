@@ -44,7 +44,7 @@ def judges_agree(schema: Schema, value: Any) -> bool:
         not find_misfits(value, json_schema),
         JUDGE(json_schema).is_valid(value),
     )
-    assert len(set(verdicts)) == 1, (schema.text(), value, verdicts)
+    assert len(set(verdicts)) == 1, (Record(schema.fields).text(), value, verdicts)
     return verdicts[0]
 
 

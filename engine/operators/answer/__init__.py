@@ -24,7 +24,7 @@ from engine.operators.answer.node import Answer as AnswerNode
 from engine.operators.answer.node import AskedQuestion
 from engine.operators.answer.second_look import SecondLook, takes_second_looks
 from engine.operators.answer.source import Source
-from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room
+from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room, visible
 from engine.operators.base import Operator, Tools
 from engine.rows import Row, Span
 from models.protocol import Reply
@@ -339,7 +339,7 @@ async def parse_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools
 
     The prompt holds nothing of the row but the question, so each different question is asked once in a case.
     """
-    question = asked.question.render(input=row.values).strip()
+    question = asked.question.render(input=visible(row.values)).strip()
     parsed = Parsed(question)
     clarified = asked.clarified_in(row.values)
     if asked.needs_parsing:

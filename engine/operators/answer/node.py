@@ -119,6 +119,11 @@ class Answer(ModelNode):
         """Return the questions, in order."""
         return self.questions or ((AskedQuestion(question=self.question),) if self.question else ())
 
+    @property
+    def judged_fields(self) -> tuple[str, ...]:
+        """Return the names of the questions."""
+        return tuple(asked.name for asked in self.asked)
+
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         prompts = [asked.question for asked in self.asked]

@@ -10,10 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from engine.language.position import did_you_mean
 from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import CONTEXT_PLACE, Template, prompt_template
+from engine.operators.accounting import require
 from engine.operators.asking.agreeing import ask_to_agree
-from engine.operators.asking.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness
+from engine.operators.asking.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness, visible
 from engine.operators.asking.gleaning import glean
 from engine.operators.asking.lengths import fitted
 from engine.operators.asking.long_inputs import answer_in_parts, needs_parts
@@ -69,6 +71,7 @@ __all__ = [
     "refuse_invalid",
     "reply_room",
     "request_for",
+    "require_shown",
     "settle",
     "texts_of",
     "visible",
@@ -163,11 +166,15 @@ def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str
     return [v for v in values.values() if isinstance(v, str)]
 
 
-def visible(values: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any]:
-    """Return what a prompt may see: the fields `keys`, or all if there are none but what is kept for people only."""
-    if keys:
-        return {k: values[k] for k in keys if k in values}
-    return {k: value for k, value in values.items() if k != EMPTINESS}
+def require_shown(node: ModelNode, keys: Collection[str], *prompts: tuple[Template | None, str]) -> None:
+    """Raise PipelineError for a prompt that reads a field which `input` leaves out: the fields `keys` are, if any, all.
+
+    Each prompt comes with the variable through which it reads rows.
+    """
+    for prompt, variable in prompts:
+        lacking = "".join(sorted(prompt.reads(variable) - set(keys))[:1]) if prompt and keys else ""
+        message = f"a prompt reads the field {lacking!r}, which input leaves out"
+        require(node, not lacking, message, did_you_mean(lacking, keys))
 
 
 def quote_source(

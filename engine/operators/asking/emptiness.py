@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from engine.operators.asking.model_node import AGREE, ModelNode
 from engine.operators.asking.question import Question, answer_fields
 from engine.operators.base import Tools
+from engine.plan.node import LEFT, RIGHT
 from models.protocol import Reply, pointer_to
 
 EMPTINESS = "_empty"
 """The field that keeps it, for each list that operators wrote; no prompt shows it unless it is named."""
+
+
+_FOR_PEOPLE = frozenset({EMPTINESS, EMPTINESS + LEFT, EMPTINESS + RIGHT})
+
+
+def visible(values: Mapping[str, Any], keys: Collection[str] = ()) -> Mapping[str, Any]:
+    """Return what a prompt may see: the fields `keys`, or all if there are none but what is kept for people only."""
+    if keys:
+        return {k: values[k] for k in keys if k in values}
+    return {k: value for k, value in values.items() if k not in _FOR_PEOPLE} if _FOR_PEOPLE & values.keys() else values
 
 
 def asking_for_emptiness(node: ModelNode, question: Question) -> Question:
@@ -23,8 +34,11 @@ def asking_for_emptiness(node: ModelNode, question: Question) -> Question:
 def note_emptiness(node: ModelNode, question: Question, reply: Reply, tools: Tools) -> None:
     """Note in `tools.record`, by field, the probability that the model gave an empty list; none where it does not say.
 
-    The probability is among what the schema allows there: an entry, or none (models.choices).
+    The probability is among what the schema allows there: an entry, or none (models.choices). Nothing is noted of lists
+    that no row has (the lines that extract asks for), and of several answers the first one's.
     """
+    if node.schema is None or question.sample:
+        return
     for name in _lists(node, question):
         chosen = reply.probabilities.get(pointer_to(name))
         if chosen is not None and isinstance(reply.value, Mapping):

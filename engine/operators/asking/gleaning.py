@@ -10,6 +10,7 @@ from engine.language.layout import refer_back
 from engine.language.schema import Field, Scalar, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt
+from engine.operators.asking.emptiness import visible
 from engine.operators.asking.model_node import Gleaning, ModelNode
 from engine.operators.asking.question import answer_fields, answer_format
 from engine.operators.asking.replies import Asked, ask_once
@@ -74,8 +75,8 @@ class _Round:
 
     async def _judge(self, asked: Asked) -> dict[str, Any]:
         answer = asked.question.answer(asked.reply)
-        output = {**asked.question.values, **answer}
-        asks, shown = self.gleaning.validation_prompt, {"output": output, "input": asked.question.values}
+        values = visible(asked.question.values)
+        asks, shown = self.gleaning.validation_prompt, {"output": {**values, **answer}, "input": values}
         wish = refer_back(asks, self.node.layout, asked.question.prompt, **shown)
         message = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
         question = replace(

@@ -88,7 +88,14 @@ def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -
     """Ask the same with other texts in some fields; None where quotes could then come from what is not shown."""
     if question.about is not None:
         made = question.about(shown)
-        return replace(made, values=question.values, probabilities=question.probabilities, task=question.task)
+        return replace(
+            made,
+            values=question.values,
+            probabilities=question.probabilities,
+            task=question.task,
+            sample=question.sample,
+            model=question.model,
+        )
     if node.schema is not None and node.schema.has_quotes:
         return None
     prompt = question.prompt

@@ -175,6 +175,8 @@ class _Merge:
             task=f"merge {len(values)} parts",
             row_id=self.question.row_id,
             answer_at="",
+            sample=self.question.sample,
+            model=self.question.model,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, final
 
 from engine.errors import PipelineError
-from engine.language.common_checks import example_problems, prompt_problems
+from engine.language.common_checks import example_problems, example_prompts, prompt_problems
 from engine.language.expressions import Expression
 from engine.language.layout import Layout
 from engine.language.problems import Finding
@@ -234,7 +234,10 @@ class ModelNode(OnErrorNode):
         )
 
     def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
-        """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each."""
+        """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each.
+
+        A row that can be in no group is in none of them.
+        """
         return [[row] for row in rows]
 
     def chosen(self, replies: Sequence[Reply]) -> Reply | None:
@@ -253,7 +256,11 @@ class ModelNode(OnErrorNode):
             if getattr(self, key):
                 yield Finding((key,), f"{key} has no effect: this operator asks no model", f"Remove {key}.", "warning")
         yield from prompt_problems(self)
-        yield from example_problems(self, "examples", self.examples)
+        yield from example_problems("examples", self.examples, self.prompts_of)
+
+    def prompts_of(self, example: Mapping[str, Any]) -> Sequence[Template]:
+        """Return the prompts that an example, or a reviewed row, may be laid out with."""
+        return example_prompts(self)
 
     def own_traits(self) -> Traits:
         """Say what the operator reads, writes and removes, these keys apart."""
@@ -266,7 +273,8 @@ class ModelNode(OnErrorNode):
         A retriever's own query reads of the row what it likes.
         """
         traits, judge = self.own_traits(), self.gleaning and self.gleaning.validation_prompt
-        beside = self._names_read("output") - frozenset(self.schema.names) if self.schema else frozenset[str]()
+        judged = self.judged_fields
+        beside = frozenset[str]() if judged is None else self._names_read("output") - frozenset(judged)
         is_unknown = self.retriever is not None or bool(judge and judge.reads_unknown)
         return replace(
             traits,

@@ -18,6 +18,7 @@ from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import label, process, require, require_at_least, value_of
 from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
+from engine.operators.grouping import ALL, by_size, group_rows, reduce_keys
 from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
 from engine.operators.reduce.folding import Fold, State, fold_rows, needs_folding
 from engine.operators.reduce.parallel_folds import Merge, fold_and_merge
@@ -29,7 +30,8 @@ from engine.rows import Row
 from engine.text.ranking import embed_whole
 from models.protocol import canonical_json
 
-ALL = "_all"
+KEY = "reduce_key"
+"""What prompts call the values by which a group is formed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +75,13 @@ class Reduce(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keys = (self.reduce_key,) if isinstance(self.reduce_key, str) else tuple(self.reduce_key)
-        object.__setattr__(self, "reduce_key", keys)
+        object.__setattr__(self, "reduce_key", reduce_keys(self, self.reduce_key))
         object.__setattr__(self, "input", _field_names(self, self.input))
         object.__setattr__(self, "aggregate", freeze(self.aggregate))
         try:
             parse_aggregates(self.aggregate)
         except ValueError as error:
             raise PipelineError(str(error), operator=self.name) from error
-        require(self, bool(self.reduce_key), "reduce_key names no field", f"Write {ALL} to make one group of all rows.")
-        require(
-            self, ALL not in self.reduce_key or len(self.reduce_key) == 1, f"{ALL} cannot be combined with other keys"
-        )
         self._check_prompts()
         require_at_least(self, fold_batch_size=1, merge_batch_size=2)
         self._check_fields()
@@ -117,19 +114,22 @@ class Reduce(ModelNode):
         others = {*self.keys, *self.answered_fields}
         twice = sorted(others & set(self.aggregate))
         require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
+        query = self.value_sampling.query_text if self.value_sampling else None
         for prompt, variable, fields in (
             (self.prompt, "inputs", set(self.fields_seen)),
             (self.fold_prompt, "inputs", set(self.fields_seen)),
             (self.fold_prompt, "output", others),
             (self.merge_prompt, "outputs", others),
+            *((each, KEY, set(self.keys)) for each in (self.prompt, self.fold_prompt, self.merge_prompt, query)),
         ):
-            lacking = sorted(prompt.reads(variable) - fields) if prompt and fields else []
-            where = "input leaves out" if variable == "inputs" else "output.schema does not have"
+            is_known = bool(fields) or variable == KEY
+            lacking = sorted(prompt.reads(variable) - fields) if prompt and is_known else []
+            where = _LEFT_OUT.get(variable, "output.schema does not have")
             require(
                 self,
                 not lacking,
                 f"a prompt reads {variable} field {''.join(lacking[:1])!r}, which {where}",
-                did_you_mean("".join(lacking[:1]), sorted(fields)),
+                did_you_mean("".join(lacking[:1]), sorted(fields)) or f"{ALL} is one group, which has no key.",
             )
 
     @property
@@ -189,13 +189,15 @@ class Reduce(ModelNode):
         )
 
     def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
-        """Give the groups, which `limit` counts, the smallest first (as DocETL)."""
-        return sorted(group_rows(rows, self.keys), key=len)
+        """Give the groups, the smallest first (as DocETL)."""
+        return by_size(group_rows(rows, self.keys), self.keys)
 
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
         return tuple(dict.fromkeys([*self.keys, *self.answered_fields, *self.aggregate, *self.extra_fields]))
 
+
+_LEFT_OUT = {"inputs": "input leaves out", KEY: "reduce_key does not name"}
 
 _ONLY_WITH_PROMPT = (
     "fold_prompt",
@@ -220,9 +222,12 @@ def _field_names(node: Reduce, value: Sequence[str] | Mapping[str, Any]) -> tupl
 async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Reduce all groups at once; they come out in the order in which each first appeared."""
     left_out: dict[str, list[Decision]] = {}
+    absent = _absent(node, rows)
 
     async def reduce_group(group: Sequence[Row]) -> Sequence[Row]:
         keys = {key: value_of(group[0], key) for key in node.keys}
+        for name in absent:
+            value_of(group[0], name)
         shown, left_out[group[0].id] = await _sampled(node, group, keys, tools)
         passed = group[0].values if node.pass_through else {}
         answer, states = await _answer(node, shown, keys, tools)
@@ -236,21 +241,11 @@ async def run(node: Reduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     return replace(outcome, decisions=decisions)
 
 
-def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
-    """Group by equal JSON values, groups and rows in order. Rows that lack a key are groups that will fail.
-
-    The order of a list does not count, as in DocETL.
-    """
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        lacks = any(key not in row.values for key in keys)
-        address = f"lacks a key: {row.id}" if lacks else canonical_json([_unordered(row.values[key]) for key in keys])
-        groups.setdefault(address, []).append(row)
-    return list(groups.values())
-
-
-def _unordered(value: Any) -> Any:
-    return sorted(value, key=canonical_json) if isinstance(value, list | tuple) else value
+def _absent(node: Reduce, rows: Sequence[Row]) -> list[str]:
+    """List the fields that are aggregated or kept as lineage and that no row has: names written wrong."""
+    known = {name for row in rows for name in row.values}
+    named = (*(source for each in node.aggregates for source in each.sources), *node.lineage)
+    return [name for name in dict.fromkeys(named) if name not in known]
 
 
 async def _sampled(

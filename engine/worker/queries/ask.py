@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.ask.drafting import Draft, changes, draft_once, revise_once
 from engine.ask.pipeline import pipeline_text, proposal_of, table_of
@@ -17,6 +19,9 @@ from engine.worker.model_choice import open_or_say_why
 from engine.worker.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+
+LOOK_SECONDS = 0.2
+"""How often a draft looks whether it was given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class ChosenDocuments:
 def draft_table(desk: Desk, *, question: str, model: str = "") -> DraftedTable:
     """Propose a table for a question."""
     backend, problem = open_or_say_why(desk.new_models(), model)
-    return _drafted(asyncio.run(draft_once(question, (), backend, problem)))
+    return _drafted(asyncio.run(_unless_given_up(desk, draft_once(question, (), backend, problem))))
 
 
 @query("ask.change", lane="slow")
@@ -58,7 +63,7 @@ def change_table(
     """Change a table by a note in plain words; `rejected` are rows that the person called wrong."""
     before = checked(proposal)
     backend, problem = open_or_say_why(desk.new_models(), model)
-    made = asyncio.run(revise_once(before, note, backend, problem, rejected=rejected))
+    made = asyncio.run(_unless_given_up(desk, revise_once(before, note, backend, problem, rejected=rejected)))
     return _drafted(made, before)
 
 
@@ -96,6 +101,19 @@ def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
     if not file.is_file():
         raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
     return read_file(file)
+
+
+async def _unless_given_up(desk: Desk, work: Coroutine[Any, Any, Draft]) -> Draft:
+    """Await a draft; raises UsageError, and ends the work, when the question was given up."""
+    drafting = asyncio.ensure_future(work)
+    await asyncio.wait([drafting], timeout=LOOK_SECONDS)  # begun in any case: it closes the model
+    while not drafting.done() and not desk.is_given_up():
+        await asyncio.wait([drafting], timeout=LOOK_SECONDS)
+    drafting.cancel()
+    await asyncio.wait([drafting])
+    if drafting.cancelled():
+        raise UsageError("the draft was given up")
+    return drafting.result()
 
 
 def _drafted(made: Draft, before: Proposal | None = None) -> DraftedTable:

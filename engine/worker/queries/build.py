@@ -15,9 +15,10 @@ from engine.errors import UsageError
 from engine.estimate.total import forecast
 from engine.executor.run import refuse_problems
 from engine.loader import load_pipeline, parse_pipeline
-from engine.optimizer.gold import LEAST_ROWS
+from engine.optimizer.gold import LEAST_ROWS, reviewed_run
 from engine.optimizer.report import as_file
 from engine.optimizer.signals import checkable_fields
+from engine.plan.plan import Plan
 from engine.results.gold import gold_rows
 from engine.worker.contract import build as contract
 from engine.worker.contract.build import (
@@ -36,6 +37,7 @@ from engine.worker.contract.queue import Question
 from engine.worker.pipeline_files import write_file
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 
 
 @query(contract.DIRECTIVES)
@@ -55,8 +57,8 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
     total = forecast(loaded, case=Path(case), model=model)
     seconds = total.seconds if total.seconds is not None and math.isfinite(total.seconds) else None
     return BuildSetup(
-        pipeline=str(Path(pipeline).expanduser().resolve()),
-        reviewed=_reviewed(desk, case),
+        pipeline=str(expanded(pipeline).resolve()),
+        reviewed=_reviewed(desk, case, loaded.plan),
         least_reviewed=LEAST_ROWS,
         checkable=checkable_fields(loaded.plan),
         calls=total.calls,
@@ -195,11 +197,11 @@ def _parts(desk: Desk, case: str, pipeline: str) -> list[dict[str, Any]]:
     return [*body.get("parts", ()), *([{**body["whole"], "is_whole": True}] if body.get("whole") else ())]
 
 
-def _reviewed(desk: Desk, case: str) -> int:
-    """Count the rows that people judged of the last run with results."""
+def _reviewed(desk: Desk, case: str, plan: Plan) -> int:
+    """Count the rows that people judged of the last run of a question with results."""
     opened = desk.reading(case)
-    run = opened.runs.latest_delivered()
-    return len(gold_rows(opened, run.id)) if run else 0
+    run = reviewed_run(opened, plan)
+    return len(gold_rows(opened, run)) if run else 0
 
 
 # -- reports ---------------------------------------------------------------------------------------------------------

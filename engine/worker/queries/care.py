@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +13,13 @@ from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.backup import backup_case
 from storage.copying import refuse_existing
 from storage.errors import CaseEncrypted, WrongPassphrase
 from storage.repair import repair_case
 from storage.verification import Verification, verify_case
 
-TELL_SECONDS = 0.2
 MOST_NAMED = 2000
 """Differences, and things lost, that an answer names; all are counted, and the command line lists all."""
 
@@ -112,19 +111,9 @@ def _checked(verification: Verification) -> CareResult:
 
 def _telling(desk: Desk) -> Callable[[str, int, int], None]:
     """Return what tells of progress now and then, and stops a question that was given up."""
-    told_at, last = 0.0, ""
-
-    def tell(what: str, done: int, total: int) -> None:
-        nonlocal told_at, last
-        if desk.is_given_up():
-            raise CareStopped("it was given up")
-        now = time.monotonic()
-        if now - told_at >= TELL_SECONDS or what != last:
-            told_at, last = now, what
-            desk.emit(CareProgress(desk.question, what, done, total))
-
-    return tell
+    tell = desk.telling(lambda: CareStopped("it was given up"))
+    return lambda what, done, total: tell(what, CareProgress(desk.question, what, done, total))
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser()
+    return expanded(text).absolute()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from engine.executor.case_documents import load_document, save_facts
 from engine.rows import DocumentId
 from engine.worker.contract import case as contract
 from engine.worker.contract.case import CaseSummary, OpenedCase
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.case import Case
 from storage.errors import CaseEncrypted, CaseLocked, CaseReadOnly, WrongPassphrase
 
@@ -23,7 +22,7 @@ def open_case(desk: Desk, *, case: str, create: bool = False) -> OpenedCase:
 
     An encrypted one is opened, or made, with the passphrase of the command `unlock` before.
     """
-    path = Path(case).expanduser()
+    path = expanded(case)
     refused = ""
     try:
         try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.results.charts import count_by_document, count_over_time, count_values
 from engine.results.shown import Bars, OverTime, Period, Unit
 from engine.results.table import Selection, result_view
 from engine.worker.contract import charts as contract
 from engine.worker.contract.charts import NamedMatrix
+from engine.worker.queries.counted_rows import counted
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage.export.assemble import file_names
@@ -28,7 +27,7 @@ def values(
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> Bars:
     """Count rows, or their documents, by what a column names."""
-    return count_values(result_view(desk.reading(case), run), _held(only), column, unit, MOST_VALUES)
+    return count_values(result_view(desk.reading(case), run), counted(only), column, unit, MOST_VALUES)
 
 
 @query(contract.TIME)
@@ -42,7 +41,7 @@ def time(
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> OverTime:
     """Count the dates of a column by year or month."""
-    return count_over_time(result_view(desk.reading(case), run), _held(only), column, period)
+    return count_over_time(result_view(desk.reading(case), run), counted(only), column, period)
 
 
 @query(contract.MATRIX)
@@ -56,10 +55,6 @@ def matrix(
 ) -> NamedMatrix:
     """Count rows by document and by what a column names."""
     opened = desk.reading(case)
-    counts = count_by_document(result_view(opened, run), _held(only), column, MOST_VALUES, MOST_DOCUMENTS)
+    counts = count_by_document(result_view(opened, run), counted(only), column, MOST_VALUES, MOST_DOCUMENTS)
     files = file_names(opened.documents)
     return NamedMatrix(counts, tuple(files[document] for document in counts.documents))
-
-
-def _held(only: Selection) -> Selection:
-    return replace(only, without_rejected=True)

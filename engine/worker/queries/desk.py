@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.executor.events import Event
+from models.paths import expanded
 from storage.case import Case
 from storage.errors import CaseMissing
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 OPEN_CASES = 3
 """Cases that one thread keeps open for reading."""
+
+TELL_SECONDS = 0.2
+"""Progress of one thing is told at most so often."""
 
 _Identity = tuple[int, int]
 
@@ -51,7 +56,7 @@ class Desk:
 
     def reading(self, case: str) -> Case:
         """Return the case at this path, open for reading; it stays open. Raises a StorageError."""
-        path = Path(case).expanduser().resolve()
+        path = expanded(case).resolve()
         identity = _identity(path)
         if path in self._open and self._open[path][0] != identity:
             self._open.pop(path)[1].close()
@@ -65,13 +70,31 @@ class Desk:
     @contextmanager
     def writing(self, case: str) -> Iterator[Case]:
         """Open the case at this path for a short edit, also beside a job of this worker. Raises a StorageError."""
-        with Case(Path(case).expanduser(), create=False, beside=True) as opened:
+        with Case(expanded(case), create=False, beside=True) as opened:
             yield opened
 
     def build_of(self, pipeline: str) -> LiveBuild | None:
         """Return the build of a pipeline file while it goes on."""
         live = self.build()
-        return live if live is not None and live.pipeline == Path(pipeline).expanduser().resolve() else None
+        return live if live is not None and live.pipeline == expanded(pipeline).resolve() else None
+
+    def telling(self, stopped: Callable[[], Exception]) -> Callable[[str, Event], None]:
+        """Return what tells of progress now and then, and at once of another thing than before.
+
+        It raises what `stopped` makes where the question was given up.
+        """
+        told_at, last = 0.0, ""
+
+        def tell(what: str, event: Event) -> None:
+            nonlocal told_at, last
+            if self.is_given_up():
+                raise stopped()
+            now = time.monotonic()
+            if now - told_at >= TELL_SECONDS or what != last:
+                told_at, last = now, what
+                self.emit(event)
+
+        return tell
 
     def close(self) -> None:
         """Close the cases."""

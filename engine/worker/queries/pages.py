@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+from pathlib import Path
 
-from engine.documents.codec import box_to_json
+from engine.documents.codec import box_to_json, lines_from_json, page_from_json
 from engine.documents.options import ParseOptions
-from engine.errors import DocumentError, UsageError
-from engine.executor.case_documents import load_document
-from engine.rows import DocumentId
+from engine.errors import CaseError, DocumentError, UsageError
+from engine.rows import Span
 from engine.worker.contract import pages as contract
 from engine.worker.contract.pages import PageLine, PagePicture, PageText
 from engine.worker.page_images import PageImage, draw
@@ -34,7 +36,7 @@ def picture(
     dpi = round(POINTS_PER_INCH * scale)
     name = hashlib.sha256(f"{document} {page} {dpi}".encode()).hexdigest()[:24]
     out = desk.scratch / f"{name}.png"
-    if not out.exists():
+    if not _is_kept(out):
         options = ParseOptions(password=password, threads=1)
         drawn = out.with_suffix(f".{id(desk)}.png")
         try:
@@ -51,26 +53,48 @@ def picture(
 @query(contract.LINES)
 def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None = None) -> PageText:
     """Return the lines of a page, with their boxes: where there are too many, those around the line `near`."""
-    loaded = load_document(desk.reading(case), DocumentId(document))
-    if not 1 <= page <= len(loaded.pages):
-        raise UsageError(f"{loaded.filename} has no page {page}", advice=f"Its pages: 1 to {len(loaded.pages)}.")
-    at = loaded.pages[page - 1]
-    page_lines = loaded.lines[at.lines.first - 1 : at.lines.last] if at.lines else ()
-    total = len(page_lines)
-    if total > MOST_LINES:
-        before = (near or page_lines[0].number) - page_lines[0].number - MOST_LINES // 2
-        start = min(max(before, 0), total - MOST_LINES)
-        page_lines = page_lines[start : start + MOST_LINES]
+    opened = desk.reading(case)
+    stored = opened.documents.get(document)
+    name, pages = stored.entry.filename, stored.entry.page_count
+    if not 1 <= page <= pages:
+        raise UsageError(f"{name} has no page {page}", advice=f"Its pages: 1 to {pages}.")
+    try:
+        at = page_from_json(stored.body, page)
+        shown = lines_from_json(stored.body, *_window(at.lines, near))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CaseError(
+            f"the case {opened.path} is damaged: page {page} of document {document} has another form ({error})",
+            advice="Restore the case from a backup, or read the file again: `redwell ingest --again`.",
+        ) from error
     return PageText(
         document=document,
-        name=loaded.filename,
+        name=name,
         page=page,
-        pages=len(loaded.pages),
+        pages=pages,
         width=at.width,
         height=at.height,
-        total_lines=total,
-        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.hidden) for ln in page_lines),
+        total_lines=at.lines.last - at.lines.first + 1 if at.lines else 0,
+        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.hidden) for ln in shown),
     )
+
+
+def _window(lines: Span | None, near: int | None) -> tuple[int, int]:
+    """Return the first and the last line to show of a page: where there are too many, those around `near`."""
+    if lines is None:
+        return 1, 0
+    if lines.last - lines.first < MOST_LINES:
+        return lines.first, lines.last
+    first = min(max((near or lines.first) - MOST_LINES // 2, lines.first), lines.last - MOST_LINES + 1)
+    return first, first + MOST_LINES - 1
+
+
+def _is_kept(picture: Path) -> bool:
+    """Say whether a picture is there; it is among the newest then."""
+    try:
+        os.utime(picture)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _forget_oldest(desk: Desk) -> None:
@@ -78,6 +102,10 @@ def _forget_oldest(desk: Desk) -> None:
     pictures = sorted(desk.scratch.glob("*.png"), key=lambda file: file.name)
     if len(pictures) <= KEPT_PICTURES:
         return
-    ages = sorted((file.stat().st_mtime, file) for file in pictures if file.exists())
+    ages: list[tuple[float, Path]] = []
+    for file in pictures:
+        with contextlib.suppress(FileNotFoundError):
+            ages.append((file.stat().st_mtime, file))
+    ages.sort()
     for _, file in ages[: len(ages) - KEPT_PICTURES]:
         file.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from engine.worker.pipeline_files import PipelineFile, SavedPipeline, list_files
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import load_queue, save_queue
+from models.paths import expanded
 
 
 @query("pipelines.list")
@@ -23,7 +24,7 @@ def open_pipeline(desk: Desk, *, path: str) -> SavedPipeline:
     return read_file(Path(path))
 
 
-@query("pipelines.save")
+@query("pipelines.save", lane="edit")
 def save(
     desk: Desk, *, path: str, text: str, before: str = "", overwrite: bool = False, beside: bool = False
 ) -> SavedPipeline:
@@ -43,7 +44,7 @@ def rename(desk: Desk, *, path: str, name: str, case: str = "") -> SavedPipeline
     """
     if not case:
         return rename_file(Path(path), name)
-    where, before = Path(case).expanduser().resolve(), str(Path(path).expanduser().resolve())
+    where, before = expanded(case).resolve(), str(expanded(path).resolve())
     queue = load_queue(where)
     renamed = rename_file(Path(path), name)
     after = str(Path(renamed.path).resolve())

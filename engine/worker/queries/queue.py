@@ -14,6 +14,7 @@ from engine.worker.contract.queue import Clarified, Question, QueueEntry, QueueK
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import add_entry, change_entry, find_entry, load_queue, move_entry, save_queue
+from models.paths import expanded
 
 
 @query(contract.SHOW)
@@ -44,7 +45,7 @@ def add(  # noqa: PLR0913 - what an entry is
 
     A build takes the place of an earlier one of the same pipeline.
     """
-    path = Path(pipeline).expanduser()
+    path = expanded(pipeline)
     if not path.is_file():
         raise UsageError(f"there is no question {path}", advice="Choose the file of a question (.yaml).")
     queue = add_entry(
@@ -124,4 +125,4 @@ def _saved(case: str, queue: list[QueueEntry]) -> list[QueueEntry]:
 
 
 def _path(case: str) -> Path:
-    return Path(case).expanduser().resolve()
+    return expanded(case).resolve()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from engine.custody.recording import redo_review, save_review, undo_review
@@ -15,6 +14,7 @@ from engine.worker.contract import reviews as contract
 from engine.worker.contract.reviews import ReviewProgress
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.case import Case
 from storage.result_rows import DeliveredRow
 from storage.reviewed import ReviewBook, edited_rows
@@ -46,7 +46,7 @@ def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
 @query(contract.GOLD, lane="slow")
 def gold(desk: Desk, *, case: str, run: str, file: str) -> int:
     """Write the rows that were judged as gold answers (JSON lines); return how many."""
-    return write_gold(desk.reading(case), run, Path(file).expanduser())
+    return write_gold(desk.reading(case), run, expanded(file))
 
 
 @query(contract.JUDGE, lane="edit")
@@ -62,7 +62,7 @@ def judge(
     """Accept or reject rows, or their cells in one column, or take that back; return how many."""
     with desk.writing(case) as opened:
         chosen = _rows(opened, run, rows, column)
-        _save(opened, run, [_edit(opened, run, row, column, kind) for row in chosen])
+        save_review(opened, run, [_edit(opened, run, row, column, kind) for row in chosen])
     return len(chosen)
 
 
@@ -82,7 +82,7 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
         if value == held.values(stored.values).get(column):
             return shown(value)
         kind: EditKind = "clear" if value == original else "correct"
-        _save(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
+        save_review(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
     return shown(value)
 
 
@@ -104,7 +104,7 @@ def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = 
     with desk.writing(case) as opened:
         (stored,) = _rows(opened, run, (row,), column)
         edit = _edit(opened, run, stored, column, "note", text.strip())
-        _save(opened, run, [edit])
+        save_review(opened, run, [edit])
     return text.strip()
 
 
@@ -134,7 +134,3 @@ def _rows(case: Case, run: str, rows: tuple[str, ...], column: str) -> list[Deli
 def _edit(case: Case, run: str, row: DeliveredRow, column: str, kind: EditKind, text: str = "") -> ReviewEdit:
     original = row.values.get(column) if column != WHOLE_ROW else None
     return ReviewEdit(row.identity(case.result_rows.columns(run)), column, kind, original=original, note=text)
-
-
-def _save(case: Case, run: str, edits: list[ReviewEdit]) -> None:
-    save_review(case, run, edits)

@@ -11,6 +11,7 @@ from engine.errors import EnvironmentMissing, UsageError
 from engine.worker.contract import sample as contract
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.case import Case
 
 MADE_AT = "/tmp/larkmoor/records"  # noqa: S108 - no file is written there
@@ -34,7 +35,7 @@ def copy(desk: Desk, *, folder: str) -> str:
         raise EnvironmentMissing(
             f"the sample records are not at {EXAMPLE}", advice="They come with the source of Redwell."
         )
-    target = Path(folder).expanduser().resolve()
+    target = expanded(folder).resolve()
     case, records = target / CASE, target / "records"
     try:
         records.mkdir(parents=True, exist_ok=True)
@@ -69,5 +70,12 @@ def _unpack(packed: Path, case: Path, records: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if not target.exists():
-        shutil.copyfile(source, target)
+    """Copy a file unless it is there; all of it or nothing."""
+    if target.exists():
+        return
+    fresh = target.with_name(f".{target.name}.new")
+    try:
+        shutil.copyfile(source, fresh)
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)

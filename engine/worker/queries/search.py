@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from engine.errors import UsageError
-from engine.executor.case_documents import load_document
 from engine.results.saved_searches import remove_search, save_search, saved_searches
 from engine.results.shown import SavedSearch, TermCounts
 from engine.results.term_counts import count_terms, term_table
-from engine.rows import DocumentId
 from engine.worker.contract import search as contract
 from engine.worker.contract.search import FoundLine, FoundLines
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.export.files import write_table
 from storage.listing import DocumentFilter
 from storage.search import HIT_END, HIT_START
@@ -54,8 +52,8 @@ def within(desk: Desk, *, case: str, document: str, words: str) -> list[tuple[in
     wanted = words.casefold().strip()
     if not wanted:
         raise UsageError("search.within: there are no words", advice="Write what to look for.")
-    loaded = load_document(desk.reading(case), DocumentId(document))
-    return [(line.page, line.number) for line in loaded.lines if wanted in line.text.casefold()]
+    lines = desk.reading(case).documents.lines(document)
+    return [(line.page, line.number) for line in lines if wanted in line.text.casefold()]
 
 
 def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
@@ -91,7 +89,7 @@ def save_terms(
 ) -> int:
     """Write the table of documents and counts, in the format that the suffix names; return its rows."""
     counted = count_terms(desk.reading(case), terms, _within(only))
-    write_table(term_table(counted), Path(file).expanduser())
+    write_table(term_table(counted), expanded(file))
     return len(counted.rows)
 
 

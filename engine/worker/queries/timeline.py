@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 
 from engine.errors import UsageError
 from engine.results.table import ResultView, Selection, result_view
@@ -12,8 +10,10 @@ from engine.results.timeline import Timeline, choose_dates, date_columns, make_t
 from engine.results.values import shown
 from engine.worker.contract import timeline as contract
 from engine.worker.contract.timeline import ShownEntry, ShownTimeline
+from engine.worker.queries.counted_rows import counted
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from models.paths import expanded
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import file_names, result_table
 from storage.export.files import write_table
@@ -88,21 +88,17 @@ def save(
     opened = desk.reading(case)
     view = result_view(opened, run)
     view.check_column(column)
-    rows = {view.rows[number].id for number in view.select(_held(only))}
+    rows = {view.rows[number].id for number in view.select(counted(only))}
     if not rows:
         raise UsageError("there is no row to write", advice="Show all rows again with Ctrl+Shift+E.")
     table = result_table(opened, run, reviews=ReviewOptions("applied", drop_rejected=True), only=rows)
     ordered = timeline_table(table, column)
-    write_table(ordered, Path(file).expanduser())
+    write_table(ordered, expanded(file))
     return len(ordered.rows)
 
 
 def _timeline(view: ResultView, column: str, only: Selection) -> Timeline:
-    return make_timeline(((view.rows[n].id, view.cell(n, column)) for n in view.select(_held(only))), column)
-
-
-def _held(only: Selection) -> Selection:
-    return replace(only, without_rejected=True, sort="", descending=False, least_agreed_first=False)
+    return make_timeline(((view.rows[n].id, view.cell(n, column)) for n in view.select(counted(only))), column)
 
 
 def _place(records: Sequence[EvidenceRecord], path: str, documents: Sequence[str], files: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,10 +20,11 @@ from engine.executor.translation import open_case
 from engine.loader import Loaded
 from engine.rows import Row
 from engine.worker.jobs import NewModels
-from engine.worker.lending import Lender
 from engine.worker.model_choice import Models, settled
 from evaluation.judging import Judge
 from evaluation.task import Document, Result, Task
+from models.protocol import ModelBackend
+from models.wrapped import WrappedBackend
 from storage.case import Case
 from storage.rows import RowRecord
 
@@ -72,6 +74,35 @@ class _Done:
     state: RunState
     failed: int
     seconds: float
+
+
+class Lent(WrappedBackend):
+    """A model that outlives the run it is lent to: requests of several runs that begin alike are read once."""
+
+    async def close(self) -> None:
+        """Leave the model as it is: who lends it closes it."""
+
+
+class Lender:
+    """Models that several runs of one event loop share: each is loaded once. Runs load models in threads."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._opened: dict[str, ModelBackend] = {}
+        self._lock = threading.Lock()
+
+    def open_model(self, name: str) -> ModelBackend:
+        """Lend a model, loading it for the first borrower (engine.executor.model_pool.OpenModel)."""
+        with self._lock:
+            if name not in self._opened:
+                self._opened[name] = self._models.open_model(name)
+            return Lent(self._opened[name])
+
+    async def close(self) -> None:
+        """Close all models that were opened."""
+        for backend in self._opened.values():
+            await backend.close()
+        self._opened.clear()
 
 
 @dataclass(frozen=True)

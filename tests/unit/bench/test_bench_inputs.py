@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from inputs import make
 from jobs import JOBS, job_of, write_work
 from processes import Failed, run
@@ -120,6 +122,35 @@ def test_pipelines_have_no_problems(letter, tmp_path):
 def test_a_contestant_that_fails_is_told_by_its_last_line(tmp_path):
     with pytest.raises(Failed, match="exit code 3: out of luck"):
         run([sys.executable, "-c", "print('out of luck'); raise SystemExit(3)"], seconds=60, log=tmp_path / "log")
+
+
+def lotus_run():
+    """Import the script that runs LOTUS; it imports LOTUS itself only when it runs."""
+    spec = importlib.util.spec_from_file_location("lotus_run", BENCH / "peers" / "lotus_run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_lotus_is_asked_with_the_words_and_the_form_of_our_pipelines(tmp_path):
+    peer = lotus_run()
+    bodies = {job: yaml.safe_load((BENCH / "pipelines" / f"{job}.yaml").read_text()) for job in "ABDE"}
+    operations = {job: {o["name"]: o for o in body["operations"]} for job, body in bodies.items()}
+    listed = operations["A"]["list_officers"]
+    assert "{text}" in peer.instruction(listed["prompt"])
+    [properties] = [peer.response_format(listed["output"]["schema"])["json_schema"]["schema"]["properties"]]
+    assert properties["officers"]["items"]["required"] == ["officer", "act"]
+    assert "What records say of {officer}:\n{act}\n" in peer.looped(operations["A"]["per_officer"]["prompt"])
+    assert "{name}" in peer.looped(operations["E"]["same_officer"]["resolution_prompt"])
+    assert peer.json_schema("list[string, 24]") == {"type": "array", "items": {"type": "string"}, "maxItems": 24}
+    kinds = {o["type"] for named in operations.values() for o in named.values()}
+    assert kinds <= set(peer.OPERATORS)
+
+
+def test_every_job_names_its_peers(tmp_path):
+    named = Settings(out=tmp_path, jobs="ABCDE", docetl=Path("d"), lotus=Path("l"), server=Path("s"))
+    run_by = {(task.job.letter, task.contestant) for task in Bench(named).tasks()}
+    assert run_by == {(job, who) for job in "ABCDE" for who in ("ours", "docetl", "lotus")}
 
 
 def test_a_contestant_that_hangs_is_ended(tmp_path):

@@ -61,7 +61,7 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
             lines=[LineRecord(1, 1, "Ofc. K. Brandmoor #3981"), LineRecord(2, 1, "Officer Benno Castellari")],
         )
         case.documents.add_path("d" * 64, f"/records/{file}")
-        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="")
         case.rows.save(run, "made", [RowRecord("r0", {}, document_id="d" * 64)])
         case.rows.save(run, "grouped", [RowRecord("r1", {"officer": "Officer K. Brandmoor", "act": "x"}, ("r0",))])
         case.runs.save_results(run, ["officer", "act"], ["r1"])
@@ -89,7 +89,7 @@ def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_without_officers_is_refused(tmp_path: Path) -> None:
     with Case(tmp_path / "a.redwell") as case:
-        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="", model_digest="")
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="")
         case.runs.save_results(run, ["name"], [])
         with pytest.raises(UsageError, match="no field officer"):
             predicted_pairs(case, run, Gold.read(POLICE))

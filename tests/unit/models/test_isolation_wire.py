@@ -28,7 +28,7 @@ from models.isolation import wire
 from models.model_folder import BadModelFolder
 from models.protocol import ModelSpec, Purpose, Reply, Request, Sampling, Segment
 from models.servers.completion import SchemaRefused
-from models.servers.http import ServerGone
+from models.servers.http import ServerBusy, ServerGone
 
 TEXT = st.text(st.characters(codec=None))  # lone surrogates too
 NUMBERS = st.integers() | st.floats(allow_nan=False)
@@ -88,6 +88,7 @@ ERRORS = [
     BadModelFolder("not a model's folder"),
     AddressRefused("not this machine"),
     ServerGone("it hung up"),
+    ServerBusy("it is loading", retry_after=2.5),
     SchemaRefused("it cannot"),
     NetworkRefused("started without", advice="Start it with --network."),
 ]

@@ -16,9 +16,10 @@ from llguidance import LLTokenizer, TokenizerWrapper
 from numpy.typing import NDArray
 
 import models.llama
+from models.environment import LEAST_CONTEXT
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.guides import GuideCompiler
-from models.llama import LEAST_CONTEXT, MOST_SLOTS, LlamaBackend, LlamaSettings
+from models.llama import MOST_SLOTS, LlamaBackend, LlamaSettings
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment
 
 END = 256

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models import prospects as module
+from models.fitting import SPARE_BYTES, Needs, choose_context
 from models.hardware import MemoryEstimate
 from models.prospects import is_slow, prospects
+from models.protocol import ModelSpec
 from models.rates import Rates
 from models.status import ModelStatus
 
@@ -17,7 +20,7 @@ RATES = Rates(200.0, 50.0, 4.0, "2026-01-02T03:04:05+00:00")
 
 
 def status(name="m", *, size=GB, kv=GB, free=10 * GB, context=32768, kind="language", **changes):
-    memory = MemoryEstimate(size, kv, 0, free)
+    memory = MemoryEstimate(size, kv, 0, free + SPARE_BYTES)
     return ModelStatus(
         id=name, title=name, kind=kind, purpose="", licence="", bytes=size, is_default=False, installed=True,
         path=Path(name), context_tokens=context, memory=memory, sha256=name, **changes,
@@ -35,7 +38,7 @@ def test_a_measured_model_that_fits(measured):
     measured["m"] = RATES
     (found,) = prospects([status()])
     assert (found.verdict, found.rates, found.is_estimated) == ("fits", RATES, False)
-    assert found.why == "needs 2.0 GB of memory, 10.0 GB are free"
+    assert found.why == "needs 2.0 GB of memory, 10.0 GB can be had"
 
 
 def test_nothing_measured_is_no_speed(measured):
@@ -73,6 +76,16 @@ def test_a_context_beyond_the_memory_is_named(measured):
     assert "(REDWELL_CONTEXT_TOKENS) to 16384" in found.why
     (found,) = prospects([status(size=2 * GB, kv=32 * GB, free=3 * GB)])
     assert found.verdict == "will not fit"  # 1,024 tokens are of no use
+
+
+@pytest.mark.parametrize("free", [4 * GB, 2 * GB + 32768 * 100_000])
+def test_the_context_that_is_named_is_one_with_which_the_model_opens(measured, free):
+    """The second leaves nothing for the other programs: opening refuses the whole context, so it is not promised."""
+    needs = Needs(2 * GB, 100_000, 0, 32768)
+    (found,) = prospects([replace(status(), memory=needs.memory(32768, free))])
+    assert found.most_context is not None
+    spec = ModelSpec("llama", "m", "/no/such.gguf", "0" * 64)
+    assert choose_context(spec, needs, found.most_context, free - SPARE_BYTES) == found.most_context
 
 
 def test_an_embedding_model_has_no_speed(measured):

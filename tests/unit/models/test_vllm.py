@@ -200,6 +200,10 @@ async def test_a_reply_cut_by_its_limit_keeps_what_was_written(backend: VllmBack
     with pytest.raises(OutOfTokens) as caught:
         await backend.ask(request(max_tokens=len(LEFT) - 1))
     assert caught.value.partial == LEFT[:-1]
+    assert caught.value.is_final
+    assert caught.value.prompt_tokens == backend.count_prompt_tokens(request())
+    assert caught.value.sampled_tokens == len(LEFT) - 1
+    assert caught.value.seconds > 0
     assert (await backend.ask(request(max_tokens=len(LEFT)))).value["n"] == 7
 
 

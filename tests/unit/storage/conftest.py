@@ -20,7 +20,7 @@ def run_id(case: Case) -> str:
 
 def start_run(case: Case) -> str:
     return case.runs.start(
-        pipeline_yaml="operations: []", pipeline_digest="p1", model_name="tiny", model_digest="m1", settings={"seed": 7}
+        pipeline_yaml="operations: []", pipeline_digest="p1", model_name="tiny", settings={"seed": 7}
     )
 
 

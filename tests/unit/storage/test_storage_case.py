@@ -1,13 +1,16 @@
+import errno
 import os
 import sqlite3
 import subprocess
 import sys
 import threading
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
+from storage import lock
 from storage.case import Case
+from storage.encryption import address_of
 from storage.errors import (
     BadRecord,
     CaseLocked,
@@ -73,7 +76,7 @@ def test_a_transaction_is_all_or_nothing_and_may_nest(tmp_path: Path) -> None:
 def test_a_second_writer_in_this_process_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.redwell"
     with Case(path) as case:
-        assert case.writer_pid == os.getpid()
+        assert writer_of(path) == os.getpid()
         with pytest.raises(CaseLocked, match="already open for writing in this process"):
             Case(path)
         case.cache.save("k", "1", 1)
@@ -207,3 +210,58 @@ def test_a_look_at_the_lock_does_not_undo_one_that_is_just_taken(
     done = subprocess.run([sys.executable, "-c", other, str(path)], capture_output=True, text=True, check=False)
     assert "CaseLocked" in done.stderr
     lock.release()
+
+
+def refuse(*given: object) -> None:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX")
+def test_a_share_that_takes_no_rights_is_locked_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with Case(tmp_path / "c.redwell") as case:
+        assert writer_of(case.path) == os.getpid()
+    assert names(tmp_path) == ["c.redwell"]
+
+
+def no_locks(descriptor: int, *, shared: bool) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
+def test_a_disk_without_locks_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.redwell"
+    Case(path).close()
+    monkeypatch.setattr(lock, "_lock", no_locks)
+    with pytest.raises(CaseReadOnly, match="cannot be locked: No locks available") as caught:
+        Case(path)
+    assert caught.value.advice == "Copy the case to a disk of this computer."
+    assert names(tmp_path) == ["c.redwell"]
+    lock_file(path).write_text("1")  # as one that was left behind elsewhere
+    assert writer_of(path) is None
+    with Case(path, read_only=True) as case:
+        assert case.documents.entries() == []
+
+
+def test_a_lock_file_that_cannot_be_removed_locks_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.redwell"
+    taken = WriterLock(path)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    taken.release()
+    monkeypatch.undo()
+    assert lock_file(path).exists()
+    assert writer_of(path) is None
+    other = "import sys; from pathlib import Path; from storage.lock import WriterLock; WriterLock(Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", other, str(path)], check=True)
+    WriterLock(path).release()
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        (PurePosixPath("/cases/a b.redwell"), "file:///cases/a%20b.redwell"),
+        (PureWindowsPath("C:/cases/a.redwell"), "file:///C:/cases/a.redwell"),
+        (PureWindowsPath("//server/share/a b.redwell"), "file:////server/share/a%20b.redwell"),
+    ],
+)
+def test_the_address_of_a_file_names_no_host(path: PurePath, address: str) -> None:
+    assert address_of(path) == address

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -288,3 +289,67 @@ def test_the_log_lives_on_in_a_case_that_was_encrypted(case: Case, letter: str, 
         assert opened.seals.changes(run) == ()
         opened.custody.record("encrypt", {})
         assert [entry.event for entry in opened.custody.entries()] == ["begin", "ingest", "results", "encrypt"]
+
+
+def test_what_was_recorded_is_found_and_what_was_rolled_back_is_not(case: Case) -> None:
+    facts = {"path": 'a",number":1', "sha256": None, "folder": "Brandmoor é \ud800"}
+    assert not case.custody.has_entry("unreadable", facts)
+    with pytest.raises(RuntimeError), case.transaction():
+        case.custody.record("unreadable", facts)
+        assert case.custody.has_entry("unreadable", facts)
+        raise RuntimeError
+    assert not case.custody.has_entry("unreadable", facts)
+    case.custody.record("note", {"number": 2})
+    assert not case.custody.has_entry("unreadable", facts)
+    case.custody.record("unreadable", facts)
+    assert case.custody.has_entry("unreadable", facts)
+    assert case.custody.has_entry("note", {"number": 2})
+    assert not case.custody.has_entry("note", {"number": 3})
+    with Case(case.path, beside=True) as other:
+        other.custody.record("note", {"number": 3})
+    assert case.custody.has_entry("note", {"number": 3})
+
+
+def test_a_look_for_an_entry_costs_no_more_in_a_long_log(case: Case) -> None:
+    """A folder of thousands of files that cannot be read has thousands of such looks."""
+    connection = case._connection._database.conn
+
+    def steps(number: int) -> int:
+        taken: list[int] = []
+        connection.set_progress_handler(lambda: taken.append(1), 1)
+        assert not case.custody.has_entry("unreadable", {"path": f"{number}.pdf"})
+        connection.set_progress_handler(None, 0)
+        case.custody.record("unreadable", {"path": f"{number}.pdf"})
+        return len(taken)
+
+    counts = [steps(number) for number in range(300)]
+    assert max(counts[-20:]) <= 2 * max(counts[10:30])
+
+
+def test_the_log_is_gone_through_once_however_many_documents_are_cited(case: Case, monkeypatch) -> None:
+    documents = [f"{number:064x}" for number in range(40)]
+    case.custody.begin()
+    run = start_run(case)
+    for document in documents:
+        case.documents.save(document, filename="f", kind="t", size_bytes=1, page_count=1, body={}, lines=[])
+        case.custody.record("ingest", {"sha256": document, "text_sha256": case.seals.seal_document(document)})
+    rows = [RowRecord(document, {"name": document}, (), document) for document in documents]
+    case.rows.save(run, "find", rows)
+    case.runs.save_results(run, ["name"], documents)
+    count, digest = case.seals.seal_results(run)
+    case.custody.record("results", {"run": run, "rows": count, "sha256": digest})
+    looked: list[str] = []
+
+    class Body(dict):
+        def __contains__(self, key: object) -> bool:
+            looked.append(str(key))
+            return super().__contains__(key)
+
+        def get(self, key: object, *default: object) -> object:
+            looked.append(str(key))
+            return super().get(key, *default)
+
+    entries = [replace(entry, body=Body(entry.body)) for entry in case.custody.entries()]
+    monkeypatch.setattr(case.custody, "entries", lambda: entries)
+    assert case.seals.changes(run) == ()
+    assert len(looked) < 10 * len(entries)

@@ -18,7 +18,7 @@ from storage.reviews import ReviewEdit
 from storage.reviews import RowIdentity
 from storage.rows import RowRecord
 case = Case(Path(sys.argv[1]))
-run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
 steps = {
     "reply": lambda: case.replies.save(hashlib.sha256(b"1").hexdigest(), {"text": "x"}, "map", run),
     "fates": lambda: case.ledger.save_fates(run, "map", [FateRecord("r1", "output")], rows_in=1),
@@ -27,7 +27,6 @@ steps = {
     "review": lambda: case.reviews.save(run, [ReviewEdit(RowIdentity("r1", b"d"), "a", "accept", 1)], who="ann"),
     "undo": lambda: case.reviews.undo(),
     "status": lambda: case.runs.finish(run, "finished"),
-    "event": lambda: case.events.append(run, {"event": "Warned"}),
     "document": lambda: case.documents.save("a" * 64, filename="f", kind="t", size_bytes=1, page_count=1, body={},
                                            lines=[LineRecord(1, 1, "text")]),
     "cached": lambda: case.cache.save("kind", "key", 1),

@@ -362,6 +362,20 @@ def test_a_run_is_exported_with_quotes_and_ledger(case: Case, run_id: str, lette
     assert result_table(case, run_id, columns=["extra"]).columns == ("extra",)
 
 
+def test_fields_that_are_in_no_column_are_not_read(case: Case, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a document may be in every row that was made of it."""
+    long = {"text": "x" * 3000, "note": "y" * 3000}
+    case.rows.save(run_id, "map", [RowRecord(f"r{n}", {**long, "name": f"n{n}", "other": n}) for n in range(3)])
+    case.runs.save_results(run_id, ["name", "note"], ["r0", "r1", "r2"])
+    read: list[int] = []
+    field = case.rows._field
+    monkeypatch.setattr(case.rows, "_field", lambda key: read.append(key) or field(key))
+    rows = result_table(case, run_id, columns=["name"]).rows
+    assert [dict(row.values) for row in rows] == [{"note": long["note"], "name": f"n{n}"} for n in range(3)]
+    assert len(read) == 3
+    assert result_table(case, run_id, columns=["other", "text"]).rows[1].values["text"] == long["text"]
+
+
 def test_documents_of_one_name_are_told_apart_by_path(case: Case, run_id: str, letter: str) -> None:
     case.documents.save("b" * 64, filename="letter.pdf", kind="pdf", size_bytes=1, page_count=1, body={}, lines=[])
     case.documents.add_path(letter, "2019/letter.pdf")

@@ -18,14 +18,13 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows does not let anyb
 def test_nothing_is_written_to_a_file_that_is_not_there_any_more(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "c.redwell"
     with Case(path) as case:
-        run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
         path.unlink()
         if content is not None:
             path.write_bytes(content)
         for write in (
             lambda: case.replies.save(hashlib.sha256(b"1").hexdigest(), {"text": "x"}, "map", run),
             lambda: case.runs.finish(run, "finished"),
-            lambda: case.events.append(run, {"event": "Warned"}),
         ):
             with pytest.raises(CaseGone, match="while it was in use"):
                 write()
@@ -51,7 +50,7 @@ def test_a_case_in_the_place_of_another_is_left_whole(tmp_path: Path) -> None:
 def test_calls_that_did_not_end_are_told_from_those_that_did(tmp_path: Path) -> None:
     keys = [hashlib.sha256(bytes([n])).hexdigest() for n in range(5)]
     with Case(tmp_path / "c.redwell") as case:
-        runs = [case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="") for _ in range(2)]
+        runs = [case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="") for _ in range(2)]
         for key in keys:
             case.replies.begin_call(key, "map", runs[0])
         case.replies.save(keys[0], {"text": "x"}, "map", runs[0])

@@ -6,6 +6,7 @@ import os
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,7 +14,7 @@ from storage.case import Case
 from storage.documents import LineRecord
 from storage.errors import BadRecord, CaseLocked, NotInCase
 from storage.labels import DocumentFacts
-from storage.listing import SORT_COLUMNS, DocumentFilter
+from storage.listing import DocumentFilter, SortColumn
 from storage.lock import WriterLock, writer_of
 
 
@@ -92,7 +93,7 @@ def test_two_tags_of_an_earlier_version_are_each_taken_off_by_its_name(three: Ca
     assert ids(three, tags=("Überprüft",)) == ["a"]
 
 
-@pytest.mark.parametrize("column", SORT_COLUMNS)
+@pytest.mark.parametrize("column", get_args(SortColumn))
 def test_every_column_sorts_and_pages_do_not_overlap(three: Case, column: str) -> None:
     for descending in (False, True):
         pages = [

@@ -57,11 +57,12 @@ def test_documents_of_a_run_are_summed(case: Case, run_id: str) -> None:
     assert case.ledger.run_documents(run_id, "failed") == [records[2]]
 
 
-def test_without_a_list_of_its_own_a_run_counts_the_whole_case(case: Case, run_id: str, letter: str) -> None:
+def test_a_run_that_read_no_files_counts_none_of_the_case(case: Case, run_id: str, letter: str) -> None:
     case.documents.add_path(letter, "a.pdf")
     case.documents.add_path(letter, "b.pdf")
     case.documents.save_failure("c.pdf", None, "empty", "has no bytes")
-    assert case.ledger.sums(run_id).documents == DocumentSums(found=3, parsed=1, duplicates=1, failed=1)
+    assert case.ledger.sums(run_id).documents == DocumentSums(found=0, parsed=0, duplicates=0, failed=0)
+    assert case.ledger.case_document_sums() == DocumentSums(found=3, parsed=1, duplicates=1, failed=1)
 
 
 def test_unknown_fates_are_refused(case: Case, run_id: str) -> None:

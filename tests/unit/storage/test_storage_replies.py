@@ -1,6 +1,7 @@
 import hashlib
 
 import pytest
+from case_counts import count_replies
 
 from storage.case import Case
 from storage.errors import BadRecord, NotInCase, StorageError
@@ -23,7 +24,7 @@ def test_the_latest_reply_of_a_key_stands(case: Case, run_id: str) -> None:
     case.replies.save(key("1"), {"value": 1}, "map", run_id)
     case.replies.save(key("1"), {"value": 2}, "map", run_id)
     assert case.replies.get(key("1").upper()) == {"value": 2}
-    assert case.replies.count() == 1
+    assert count_replies(case) == 1
 
 
 def test_calls_are_counted_per_run_and_operator(case: Case, run_id: str) -> None:
@@ -31,7 +32,7 @@ def test_calls_are_counted_per_run_and_operator(case: Case, run_id: str) -> None
         case.replies.save(key(str(n)), {"value": n}, operator, run_id)
     case.replies.save(key("loose"), {"value": 0})
     assert case.replies.calls_of_run(run_id) == {"map": 2, "resolve": 1}
-    assert case.replies.count() == 4
+    assert count_replies(case) == 4
 
 
 def test_a_reply_is_refused_where_it_would_not_be_safe(case: Case, run_id: str) -> None:

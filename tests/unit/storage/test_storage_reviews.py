@@ -25,7 +25,7 @@ ROWS: tuple[dict[str, Any], ...] = ({"name": "Harmon", "days": 3}, {"name": "Rui
 
 
 def make_run(case: Case, letter: str, prefix: str = "r", rows: tuple[dict[str, Any], ...] = ROWS) -> str:
-    run = case.runs.start(pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="")
+    run = case.runs.start(pipeline_yaml="operations: []", pipeline_digest="p", model_name="m")
     records = [RowRecord(f"{prefix}{n}", values, (), letter) for n, values in enumerate(rows)]
     case.rows.save(run, "find", records)
     case.evidence.save(run, [EvidenceRecord(f"{prefix}0", "name", "", letter, 1, 2, 2, "exact", 1.0)])

@@ -80,7 +80,7 @@ def test_a_diamond_of_many_generations_is_walked_quickly(case: Case, run_id: str
 
 
 def test_runs_do_not_mix(case: Case, run_id: str) -> None:
-    other = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    other = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
     case.rows.save(run_id, "map", [RowRecord("a", {"v": 1}, ("x",))])
     case.rows.save(other, "map", [RowRecord("a", {"v": 2}, ("y",))])
     assert case.rows.get(run_id, "a").values == {"v": 1}
@@ -102,12 +102,22 @@ def test_impossible_rows_are_refused(case: Case, run_id: str) -> None:
 def test_a_large_field_is_stored_once(tmp_path: Path) -> None:
     noise = "".join(chr(0x4E00 + (i * 7919) % 20000) for i in range(100_000))
     with Case(tmp_path / "c.redwell") as case:
-        run_id = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+        run_id = case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
         for operator in range(20):
             case.rows.save(run_id, f"op{operator}", [RowRecord(f"r{operator}", {"text": noise, "n": operator})])
         assert case.rows.get(run_id, "r7").values == {"text": noise, "n": 7}
     # 300,000 bytes once, not twenty times
     assert (tmp_path / "c.redwell").stat().st_size < 2 * 300_000
+
+
+def test_rows_share_a_large_field_and_other_fields_are_left_out(case: Case, run_id: str) -> None:
+    text = "x" * 3000
+    case.rows.save(run_id, "split", [RowRecord(f"r{n}", {"text": text, "n": n}) for n in range(3)])
+    first, *others = case.rows.of_operator(run_id, "split")
+    assert first.values["text"] == text
+    assert all(row.values["text"] is first.values["text"] for row in others)
+    assert case.rows.get(run_id, "r1", only=("n", "none")).values == {"n": 1}
+    assert case.rows.get(run_id, "r1", only=["text"]).values == {"text": text}
 
 
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=5), st.text(min_size=600, max_size=700))

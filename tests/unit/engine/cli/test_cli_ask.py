@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from scripted_redwell import ScriptedModels
 from typer.testing import CliRunner
 
@@ -39,6 +40,13 @@ def test_folders_with_a_dot_in_their_names_have_cases_of_their_own(redwell: Any,
         shutil.copytree("records", name)
         redwell("ask", "Which officers are named?", name, "--yes")
         assert Path(f"{name}.redwell").is_file()
+
+
+@pytest.mark.parametrize("name", ["case:starred=1", "documents=a"])
+def test_a_folder_is_read_whatever_its_name_could_mean(redwell: Any, pipeline: Path, name: str) -> None:
+    shutil.copytree("records", name)
+    result = redwell("ask", "Which officers are named?", name, "--yes", "--case", "c.redwell")
+    assert result.exit_code == 0, result.output
 
 
 def test_it_asks_once_and_no_runs_nothing(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
@@ -79,6 +87,45 @@ def test_what_could_not_be_run_is_refused_before_a_model_is_asked(
     assert "nothing is run" in redwell("ask", "Which plates?", "--save", "new.yaml", "-o", "o.csv").stderr
     assert models.opened == []
     assert not Path("empty.redwell").exists()
+
+
+def test_files_that_could_not_be_written_are_refused_before_a_model_is_asked(
+    redwell: Any, pipeline: Path, tmp_path: Path, models: ScriptedModels
+) -> None:
+    records = tmp_path / "records"
+    Path("mine.csv").write_text("mine", encoding="utf-8")
+    missing = redwell("ask", "Which plates?", "--case", "none.redwell", "--yes")
+    assert (missing.exit_code, "there is no case none.redwell" in missing.stderr) == (2, True)
+    for options, told in (
+        (("--save", "nowhere/q.yaml"), "there is no folder nowhere"),
+        (("--out", records / "o.csv"), "would be read as a record of"),
+        (("--out", "mine.csv"), "mine.csv is there already"),
+    ):
+        refused = redwell("ask", "Which plates?", records, "--yes", *options)
+        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.output
+    assert models.opened == []
+    assert not list(tmp_path.glob("*.redwell"))
+    assert redwell("ask", "Which plates?", records, "--yes", "--out", "mine.csv", "--overwrite").exit_code == 0
+
+
+def test_where_nobody_can_agree_it_is_told_how_to_go_on(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
+    result = redwell("ask", "Which plates?", tmp_path / "records")
+    assert result.exit_code == 2
+    assert "nobody can agree here" in result.stderr
+    assert "Add --yes." in result.stderr
+    assert not Path("records.redwell").exists()
+
+
+def test_ctrl_c_at_the_proposal_ends_as_in_a_run(
+    redwell: Any, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*asked: object, **how: object) -> str:
+        raise typer.Abort
+
+    monkeypatch.setattr("typer.prompt", stop)
+    monkeypatch.setattr("engine.cli.ask.has_terminal", lambda: True)
+    result = redwell("ask", "Which plates?", tmp_path / "records")
+    assert (result.exit_code, "stopped" in result.stderr) == (INTERRUPTED, True)
 
 
 def test_without_a_model_a_pipeline_can_be_saved_and_nothing_run(

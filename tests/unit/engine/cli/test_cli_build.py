@@ -82,12 +82,17 @@ def test_events_are_written_as_lines(builds):
         (("--report", "report.pdf"), "wrong suffix"),
         (("--out", "records/better.yaml"), "read as a record"),
         (("--report", "records/report.html"), "read as a record"),
+        (("--out", "nowhere/better.yaml"), "there is no folder nowhere"),
+        (("--out", "taken.yaml"), "taken.yaml is not a file"),
+        (("--report", "taken.html"), "taken.json is not a file"),
         (("--policy", "cheapest"), "no policy"),
         (("--minutes", "0"), "needs time"),
         (("--minutes", "nan"), "needs time"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_read(builds, options, said, models):
+def test_what_is_wrong_is_said_before_anything_is_read(builds, options, said, models, tmp_path):
+    for name in ("taken.yaml", "taken.json"):
+        (tmp_path / name).mkdir()
     result = builds(*options)
     assert result.exit_code == 2
     assert said in result.output

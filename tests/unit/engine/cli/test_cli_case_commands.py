@@ -75,6 +75,14 @@ def test_trace_of_text_has_no_picture(redwell: Any, case: str) -> None:
     assert (refused.exit_code, Path("x.png").read_text()) == (2, "a scan")
 
 
+def test_no_picture_is_put_in_place_of_a_folder(redwell: Any, case: str) -> None:
+    Path("x.png").mkdir()
+    result = redwell("trace", case, 1, "quote", "--image", "x.png")
+    assert result.exit_code == 2
+    assert "is not a file that can be replaced" in result.stderr
+    assert not list(Path("x.png").iterdir())
+
+
 def test_trace_draws_the_page_of_a_pdf(redwell: Any, pipeline: Path) -> None:
     import pymupdf
 
@@ -243,6 +251,28 @@ def test_export_writes_an_earlier_run(redwell: Any, case: str) -> None:
     assert len(Path("a.jsonl").read_text().splitlines()) == 2
     assert "Columns:" in redwell("export", case, "-o", "a.csv", "--columns", "nope").stderr
     assert redwell("export", case).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["export", CASE, "-o", "a.csv", "--sign-passphrase-file", "p"], "--sign-passphrase-file belongs to --sign"),
+        (["run", "officers.yaml", "--sign-passphrase-file", "p"], "--sign-passphrase-file belongs to --sign"),
+        (["run", "officers.yaml", "--sign", "anna.key"], "--sign signs files, and none is written"),
+        (["export", CASE, "-o", "a.csv", "--people", "officer"], "are for a network, and none is written"),
+        (["export", CASE, "-o", "a.csv", "--organizations", "officer"], "are for a network, and none is written"),
+        (["export", CASE, "-o", "a.csv", "--things", "officer"], "are for a network, and none is written"),
+        (["export", CASE, "-o", "a.csv", "--without-documents"], "are for a network, and none is written"),
+        (["explain", "officers.yaml", "--case", "typo.redwell"], "there is no case typo.redwell"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    redwell: Any, case: str, arguments: list[str], told: str
+) -> None:
+    assert redwell("custody", "key", "new", "anna.key", "--no-passphrase").exit_code == 0
+    result = redwell(*arguments)
+    assert (result.exit_code, told in " ".join(result.stderr.split())) == (2, True), result.output
+    assert not Path("a.csv").exists()
 
 
 def test_export_orders_rows_by_their_dates(redwell: Any, tmp_path: Path) -> None:

@@ -125,14 +125,17 @@ def test_a_new_case_is_encrypted_where_a_passphrase_is_given(
     assert is_encrypted(Path(CASE))
 
 
-def at_a_terminal(arguments: tuple[str, ...], answers: list[str]) -> tuple[int, str]:
-    """Run the program at a terminal of its own; type an answer whenever it asks. Return its exit code and output."""
+def at_a_terminal(
+    arguments: tuple[str, ...], answers: list[str], program: tuple[str, ...] = (str(PROGRAM),)
+) -> tuple[int, str]:
+    """Run a program at a terminal of its own; type an answer whenever it asks. Return its exit code and output."""
     import pty
 
     above, below = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != passphrases.VARIABLE}
+    environment["TERM"] = "xterm"
     process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), *arguments],
+        [sys.executable, *program, *arguments],
         stdin=below,
         stdout=below,
         stderr=below,

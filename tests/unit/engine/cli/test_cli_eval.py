@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_cases import PIPELINE, make_folder
+from scripted_redwell import ScriptedModels
+
+import engine.cli.evaluate
 
 
 @pytest.fixture
@@ -22,6 +26,29 @@ def test_a_folder_with_gold_is_a_sample_case_also_where_a_task_has_its_name(redw
     result = redwell("eval", "contracts")
     assert result.exit_code == 2
     assert "there is no pipeline in contracts" in result.stderr
+
+
+def test_a_sample_case_is_scored_and_it_is_told_which_model_stands_in(
+    redwell: Any, sample: Path, models: ScriptedModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PIPELINE.replace("default_model: scripted", "default_model: gpt-4o-mini")
+    make_folder(sample).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(engine.cli.evaluate, "new_models", lambda: models)
+    result = redwell("eval", "contracts")
+    assert result.exit_code == 0, result.output
+    assert "officers" in result.stdout
+    assert "the pipeline names gpt-4o-mini, which is not on this machine" in " ".join(result.stderr.split())
+
+
+def test_a_model_that_is_not_here_is_not_replaced(
+    redwell: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder(sample)
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    result = redwell("eval", "contracts", "--model", "no-such-model", "--case", "c.redwell")
+    assert result.exit_code == 3
+    assert "there is no model 'no-such-model' on this machine" in " ".join(result.stderr.split())
+    assert not Path("c.redwell").exists()
 
 
 def test_what_only_a_task_has_is_refused_for_a_sample_case(redwell: Any, sample: Path) -> None:

@@ -11,13 +11,36 @@ import time
 from pathlib import Path
 
 import pytest
+from case_counts import count_replies
 from scripted_cases import RECORDS
 
+from engine.cli.build_watch import JsonBuildWatch
 from engine.cli.watching import JsonWatch
 from engine.executor.events import ModelLoading, ModelWorking
 from storage.case import Case
+from tests.unit.engine.cli.test_cli_encryption import at_a_terminal
 
 SCRIPTED = Path(__file__).resolve().parents[3] / "fixtures" / "scripted_redwell.py"
+
+PRESSED_TWICE = """
+import asyncio, os, signal
+from engine.cli.console import messages
+from engine.cli.interrupting import run_interruptible
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+async def work():
+    with messages().status("working"):
+        asyncio.get_running_loop().call_later(0.2, press)
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            press()
+            await asyncio.sleep(60)
+
+run_interruptible(work())
+"""
 
 
 def start(pipeline: Path, calls: Path, seconds: str, *more: str) -> subprocess.Popen[str]:
@@ -53,13 +76,16 @@ def test_a_reader_of_events_that_goes_away_ends_the_run(pipeline: Path, tmp_path
         assert [run.status for run in case.runs.all()] != ["finished"]
 
 
-def test_how_far_a_model_is_is_told_to_nobody_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [JsonWatch, JsonBuildWatch])
+def test_how_far_a_model_is_is_told_to_nobody_without_an_error(
+    monkeypatch: pytest.MonkeyPatch, kind: type[JsonWatch] | type[JsonBuildWatch]
+) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
     monkeypatch.setattr("sys.stdout", Gone())
-    watch = JsonWatch()
+    watch = kind()
     watch.take(ModelWorking("m", 1, 1))
     with pytest.raises(BrokenPipeError):
         watch.take(ModelLoading("m"))
@@ -78,8 +104,8 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(pipeline: Path, tmp_p
     first = calls.read_text().splitlines()
     with Case(tmp_path / "officers.redwell", read_only=True) as case:
         assert [run.status for run in case.runs.all()] == ["cancelled"]
-        assert 1 <= case.replies.count() <= len(first) < len(RECORDS)
-        kept = case.replies.count()
+        assert 1 <= count_replies(case) <= len(first) < len(RECORDS)
+        kept = count_replies(case)
     with start(pipeline, calls, "0") as process:
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
@@ -101,6 +127,14 @@ def test_a_second_ctrl_c_leaves_at_once_and_loses_no_reply(pipeline: Path, tmp_p
     with start(pipeline, calls, "0") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+def test_a_second_ctrl_c_gives_the_terminal_its_cursor_back() -> None:
+    code, seen = at_a_terminal((), [], program=("-c", PRESSED_TWICE))
+    assert code == 130, seen
+    hidden, shown = "\x1b[?25l", "\x1b[?25h"
+    assert seen.rindex(shown) > seen.rindex(hidden)
 
 
 def test_a_program_that_is_run_for_a_command_ends_with_it() -> None:

@@ -90,10 +90,11 @@ def test_models_list_as_json_is_for_programs(redwell: Any, cache: Path) -> None:
 
 def test_models_measure_says_and_remembers(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = Rates(181.0, 58.4, 4.0, "2026-01-02T03:04:05+00:00")
-    monkeypatch.setattr(engine.cli.models, "measure_model", lambda name: rates)
+    monkeypatch.setattr("engine.cli.models_view.measure_model", lambda name: rates)
     expected = "the default model reads 181 tokens a second and writes 58, in several replies at once"
     assert redwell("models", "measure").stdout.strip() == expected
     assert redwell("models", "measure", "a", "b").stdout.count("reads 181") == 2
+    assert redwell("doctor", "--measure").stdout.strip() == expected
 
 
 def test_models_add_under_a_name_and_remove(redwell: Any, cache: Path, tmp_path: Path) -> None:
@@ -101,11 +102,36 @@ def test_models_add_under_a_name_and_remove(redwell: Any, cache: Path, tmp_path:
     own.write_bytes(header(b"mine"))
     result = redwell("models", "add", own, "--name", "Our Model 7B")
     assert result.exit_code == 0
-    assert "use it with: --model Our Model 7B" in result.stdout
+    assert "use it with: --model 'Our Model 7B'" in result.stdout
     assert "licence not stated" in result.stdout
     assert (cache / "Our Model 7B.gguf").read_bytes() == own.read_bytes()
     assert "removed" in redwell("models", "remove", "Our Model 7B").stdout
     assert own.exists()
+
+
+def test_models_add_takes_a_folder_whose_name_has_a_dot(redwell: Any, cache: Path, tmp_path: Path) -> None:
+    result = redwell("models", "add", write_folder(tmp_path / "Mine-0.5B"))
+    assert result.exit_code == 0, result.output
+    assert "use it with: --model Mine-0.5B" in result.stdout
+    assert (cache / "Mine-0.5B").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["models", "add", "Mine-0.5B", "--name", "Other"], "Mine-0.5B is a folder, which keeps its name"),
+        (["models", "add", "http://127.0.0.1:1/v1", "--name", "a", "--test"], "--test is for files and folders"),
+        (["doctor", "mine"], "doctor measures mine only with --measure"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    redwell: Any, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path / "Mine-0.5B")
+    result = redwell(*arguments)
+    assert (result.exit_code, told in " ".join(result.stderr.split())) == (2, True), result.output
+    assert not list(cache.iterdir())
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", "", "qwen2.5-coder-1.5b", "-x", "c:x", "x\ny"])

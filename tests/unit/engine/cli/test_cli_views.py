@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -71,6 +72,24 @@ def test_a_terminal_without_a_character_shows_its_number() -> None:
     code = "from engine.cli import console, main\nmain.app = lambda **_: console.output().print('Łódź')\nmain.run()"
     done = subprocess.run([sys.executable, "-c", code], check=False, env=environment, capture_output=True)
     assert (done.returncode, done.stdout.decode("cp1252").strip()) == (0, r"\u0141ód\u017a")
+
+
+def test_json_stays_json_where_stdout_lacks_a_character() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    name = "Łódź \x81 \U0001f600"
+    code = (
+        "from engine.cli import console, main, watching\n"
+        "from engine.executor.events import ModelLoading\n"
+        f"name = {ascii(name)}\n"
+        "def say(**_):\n"
+        "    console.write_json({'model': name})\n"
+        "    watching.write_event(ModelLoading(name))\n"
+        "main.app = say\n"
+        "main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True)
+    lines = [json.loads(line) for line in done.stdout.decode("cp1252").splitlines()]
+    assert [line["model"] for line in lines] == [name, name]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,16 @@ async def test_the_standard_library_is_there():
     }  # fmt: skip
 
 
+async def test_modules_that_need_libraries_of_the_system_are_there():
+    source = body(
+        "tree = xml.etree.ElementTree.fromstring('<a><b/></a>')",
+        "return {'a': bz2.decompress(bz2.compress(b'x')).decode(), 'tags': [part.tag for part in tree.iter()],",
+        "        'b': lzma.decompress(lzma.compress(b'y', preset=0)).decode()}",
+        first="import bz2, lzma, xml.etree.ElementTree",
+    )
+    assert await call(source) == {"a": "x", "tags": ["a", "b"], "b": "y"}
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -102,6 +112,12 @@ async def test_the_line_is_the_innermost_of_the_code_itself_and_prints_are_told(
     assert "(line 3: return json.loads(x)); it printed: seen {'a': 1}" in error
 
 
+async def test_half_a_character_that_is_printed_does_not_hide_the_error():
+    error = await failure(body("print('seen \\ud800')", "return 1 / 0"))
+    assert "ZeroDivisionError: division by zero" in error
+    assert error.endswith("it printed: seen ?")
+
+
 async def test_prints_are_kept_up_to_a_limit_only():
     error = await failure(body("print('y' * 10**6)", "return 1 / 0"))
     assert "ZeroDivisionError: division by zero" in error
@@ -131,6 +147,13 @@ async def test_what_json_cannot_hold_is_told_with_its_place(result, told):
     assert told in await failure(body(f"return {result}"))
 
 
+async def test_a_result_may_be_nested_as_deep_as_is_told():
+    deep = await call(body("value = 'x'", "for _ in range(99): value = [value]", "return {'a': value}"))
+    assert str(deep) == "{'a': " + "[" * 99 + "'x'" + "]" * 99 + "}"
+    too_deep = body("value = 'x'", "for _ in range(100): value = [value]", "return {'a': value}")
+    assert "nested deeper than 100 levels" in await failure(too_deep)
+
+
 async def test_whole_numbers_as_keys_become_text():
     assert await call(body("return {'by_year': {2020: 3}}")) == {"by_year": {"2020": 3}}
 
@@ -153,6 +176,18 @@ async def test_waiting_is_ended_too():
 @pytest.mark.parametrize("line", ["x = [0] * 10**11", "x = 'a'\n    while True: x += x", "x = bytearray(2**40)"])
 async def test_a_memory_bomb_fails_the_call(line):
     assert "memory" in await failure(body(line, "return {}"))
+
+
+async def test_memory_that_ends_while_the_answer_is_written_is_told_as_such():
+    first = "import json\ndef refuse(*given, **named): raise MemoryError"
+    source = body("json.JSONEncoder.iterencode = refuse", "return {}", first=first)
+    pool = CodePool()
+    try:
+        with pytest.raises(ItemError, match="took more than 256 MiB of memory") as caught:
+            await pool.call(dataclasses.replace(PROGRAM, source=source), {})
+        assert caught.value.advice == "Raise memory_bytes, or keep less at once."
+    finally:
+        await pool.close()
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -224,7 +259,8 @@ async def test_sets_and_chance_are_the_same_in_every_process():
         ("def transform(doc): return {}\n1 / 0", "ZeroDivisionError: division by zero (line 2: 1 / 0)"),
         ("transform = 3", "defines no function transform"),
         ("import os\nos._exit(4)", "ended itself with code 4"),
-        ("def transform(doc: return", "SyntaxError"),
+        ("def transform(doc: return", "SyntaxError: invalid syntax (line 1: def transform(doc: return)"),
+        ("def transform(doc): return {}\nbreak", "SyntaxError: 'break' outside loop (line 2: break)"),
     ],
 )
 async def test_code_that_cannot_be_read_stops_the_run(source, told):

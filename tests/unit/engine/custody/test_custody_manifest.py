@@ -113,6 +113,7 @@ def test_the_command_checks_the_same_and_writes_the_script(exported: Path, redwe
     Path("check.py").write_text("mine")
     assert redwell("verify", "--write-script", "check.py").exit_code == 2
     assert Path("check.py").read_text() == "mine"
+    assert redwell("verify", "--write-script", "records").exit_code == 2
     assert redwell("verify").exit_code == 2
 
 
@@ -240,6 +241,31 @@ def test_an_export_of_a_run_from_before_the_log_is_told_as_such(exported: Path, 
     code, text = verify(exported.with_name("later.csv.manifest.json"))
     assert code == 0, text
     assert "record     -             the log has 0 of 3 source files" in text
+
+
+def test_an_export_of_a_case_without_a_log_is_told_as_such(exported: Path, redwell, verify: Verify) -> None:
+    before = shutil.copy(exported, exported.with_name("before.json"))
+    assert redwell("export", "a.redwell", "--out", "later.csv").exit_code == 0
+    change_manifest(exported, lambda body: body["custody"].update(entries=0, head=""))
+    exported.with_name("out.csv.custody.jsonl").write_text("")
+    code, text = verify(exported)
+    assert code == 0, text
+    assert states(text)["log"] == {"-"}
+    assert "record" not in states(text)
+    assert verify(exported, "--earlier", before)[0] == 1
+    assert verify(exported.with_name("later.csv.manifest.json"), "--earlier", exported)[0] == 0
+
+
+def test_a_name_that_the_output_has_no_letters_for_is_no_difference(pipeline: Path, redwell, tmp_path: Path) -> None:
+    file = tmp_path / "records" / "Łódź.txt"
+    file.write_text("Sgt. Varrick was there.\n", encoding="utf-8")
+    assert redwell("run", pipeline, "--quiet", "--case", "a.redwell", "--out", "out.csv").exit_code == 0
+    file.unlink()
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-S", SCRIPT, tmp_path / "out.csv.manifest.json", tmp_path / "records"]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert done.returncode == 2, done.stderr.decode()
+    assert "\\u0141ód\\u017a.txt: there is no such file" in done.stdout.decode("cp1252")
 
 
 def test_files_in_archives_are_checked_with_the_archive(

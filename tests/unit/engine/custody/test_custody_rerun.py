@@ -151,3 +151,20 @@ def test_an_unknown_run_is_refused(done: Path, redwell) -> None:
     result = redwell("rerun", done, "7")
     assert result.exit_code == 2
     assert "has no run '7'" in flat(result.output)
+
+
+def test_a_run_without_results_is_refused_before_a_model_is_asked(done: Path, redwell, models) -> None:
+    with Case(done) as case:
+        first = case.runs.get("1")
+        again = case.runs.start(
+            pipeline_yaml=first.pipeline_yaml,
+            pipeline_digest=first.pipeline_digest,
+            model_name=first.model_name,
+            settings=first.settings,
+        )
+        case.runs.finish(again, "cancelled")
+    opened = len(models.opened)
+    result = redwell("rerun", done, again, "--quiet")
+    assert result.exit_code == 2
+    assert "has delivered no results yet" in flat(result.output)
+    assert len(models.opened) == opened

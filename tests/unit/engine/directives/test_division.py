@@ -31,7 +31,7 @@ def test_kinds_are_the_entries_of_lists_where_there_are_four_or_more():
     assert listed_kinds(LISTED) == ["Parties: who signed", "Date", "Law", "Term"]
     assert listed_kinds("- a b\n- c d\n- e f\n") == []
     assert listed_kinds("- {{ input.a }}\n" * 5) == []  # what a row holds is no kind
-    assert grouped(listed_kinds(LISTED)) == [("Parties: who signed", "Date"), ("Law", "Term")]
+    assert grouped(listed_kinds(LISTED), 8) == [("Parties: who signed", "Date"), ("Law", "Term")]
 
 
 def test_kinds_are_left_out_and_all_else_stays():

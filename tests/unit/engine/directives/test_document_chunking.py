@@ -8,6 +8,7 @@ import pytest
 
 from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.document_chunking import DocumentChunking
+from engine.directives.registry import directive
 from engine.loader import parse_pipeline
 from engine.optimizer.screening import MOST_VARIANTS, in_turn, other_sizes
 
@@ -83,3 +84,10 @@ def test_every_size_is_tried_alone_and_none_twice(context, document):
     assert all(0.2 * longest - 1 <= size <= 0.8 * longest + 1 for size in sizes)
     assert {(size, 0, 0) for size in sizes} <= set(found)
     assert len(found) == len(set(found))
+
+
+def test_a_field_that_is_no_text_in_every_row_is_not_cut():
+    facts = Facts(not_always_text=frozenset({"text"}))
+    for name in ("document_chunking", "deterministic_compression", "top_k_chunks"):
+        assert isinstance(directive(name).matches(PLAN, Place("report", 0), Facts()), Site)
+        assert isinstance(directive(name).matches(PLAN, Place("report", 0), facts), Blocked)

@@ -78,3 +78,36 @@ def test_a_search_tries_likeness_as_it_is_and_asks_no_model_for_it():
     tried = in_turn([(ONE, site)])
     assert [params.keys[0].similarity for _, params in tried] == ["close", "broad", "none"]
     assert all(one.is_complete(site, params) for (one, site), params in tried)
+
+
+STEPS = """
+datasets: {rows: {type: file, path: rows.jsonl}, others: {type: file, path: others.jsonl}}
+operations:
+  - {name: same, type: resolve, comparison_prompt: "{{ input1.officer }} {{ input2.officer }} Same?",
+     output: {schema: {officer: string}}}
+  - {name: tidy, type: map, drop_keys: [seen]}
+  - {name: count, type: map, prompt: "{{ input.text }} How many?", output: {schema: {officer: integer}}}
+  - name: by_officer
+    type: reduce
+    reduce_key: officer
+    prompt: "{% for row in inputs %}{{ row.text }}{% endfor %} What happened?"
+    output: {schema: {what: string}}
+pipeline:
+  steps:
+    - {name: before, input: rows, operations: [FIRST]}
+    - {name: beside, input: others, operations: [SECOND]}
+    - {name: report, input: before, operations: [by_officer]}
+"""
+
+
+def test_what_an_earlier_step_has_resolved_is_not_resolved_again_and_what_stands_beside_says_nothing():
+    facts = Facts(source_fields={name: ("officer", "text", "seen") for name in ("rows", "others")})
+
+    def found(first, second):
+        plan = parse_pipeline(STEPS.replace("FIRST", first).replace("SECOND", second)).plan
+        return type(ONE.matches(plan, Place("report", 0), facts))
+
+    assert found("same", "tidy") is Blocked
+    assert found("count", "same") is Blocked
+    assert found("tidy", "count") is Site
+    assert found("tidy", "same") is Site

@@ -70,3 +70,12 @@ def test_what_only_all_rows_together_say_is_left_to_a_model(asked, schema):
     assert not by_model.by_code
     [said] = ONE.complaints(site, replace(by_model, by_code=True))
     assert said == "by_code: the answer of by_type is not only lists of all there is."
+
+
+def test_groups_are_not_divided_by_a_field_that_some_rows_lack():
+    plan = parse_pipeline(PIPELINE.format(asked="List all places.", schema=LISTS)).plan
+    fields = {"rows": ("badge", "id", "type", "text")}
+    for lacking, key in ((frozenset(), "badge"), (frozenset({"badge"}), "id")):
+        site = ONE.matches(plan, Place("report", 0), Facts(source_fields=fields, not_always_there=lacking))
+        assert isinstance(site, Site)
+        assert ONE.default_params(site).extra_keys == (key,)

@@ -8,6 +8,7 @@ from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.pre_joining import PreJoining
 from engine.directives.synthesised_blocking import BlockingParams, SynthesisedBlocking, judged_pairs
 from engine.loader import parse_pipeline
+from engine.optimizer.screening import in_turn
 
 JOIN = """
 datasets: {complaints: {type: folder, path: a}, roster: {type: folder, path: b}}
@@ -102,3 +103,18 @@ def test_terms_are_too_short_to_be_shrunk_before_a_join():
     assert isinstance(found, Blocked)
     assert found.reason == "what join reads of the right rows (name) is too short to be shrunk"
     assert isinstance(PreJoining().matches(joining(), PLACE, Facts(field_tokens={"text": 300, "name": 40})), Site)
+
+
+def test_rules_are_tried_beside_each_other_and_no_model_is_asked_for_them():
+    matches = [{"text": short, "name": name} for short, name in zip(INITIALS, NAMES, strict=True)]
+    facts = Facts(field_tokens={"text": 300, "name": 40}, matches=matches)
+    fitting = [(one, one.matches(joining(), PLACE, facts)) for one in (ONE, PreJoining())]
+    tried = in_turn(fitting)
+    assert [one.name for (one, _), _ in tried[:3]] == ["synthesised_blocking"] * 3
+    assert all(one.is_complete(site, params) for (one, site), params in tried[:3])
+
+
+def test_a_side_without_a_value_is_no_pair():
+    """A left row without a match is kept with null for the right fields."""
+    matches = [{"t": "a", "u": None}, {"t": None, "u": "1"}, {"u": "2"}, {"t": "b", "u": 3}]
+    assert [(one.left, one.right) for one in judged_pairs(matches, "t", "u") if one.same] == [("b", "3")]

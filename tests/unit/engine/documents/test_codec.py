@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.documents.codec import document_from_json, document_to_json
+from engine.documents.codec import document_from_json, document_to_json, lines_from_json, page_from_json
 from engine.documents.document import Box, Document, Line, OutlineEntry, Page, Table
 from engine.documents.drafts import Contents, LineDraft, PageDraft, make_document
 from engine.rows import DocumentId, Span
@@ -39,12 +39,18 @@ def test_numbering_is_global_and_round_trips(pages: list[list[LineDraft]]) -> No
     contents = Contents([PageDraft(page) for page in pages])
     document = make_document(contents, id=DocumentId("i"), filename="f", kind="text", size_bytes=0)
     assert [line.number for line in document.lines] == list(range(1, sum(map(len, pages)) + 1))
+    body = json.loads(json.dumps(document_to_json(document)))
     for page, draft in zip(document.pages, pages, strict=True):
         span = page.lines
         assert (span.last - span.first + 1 if span else 0) == len(draft)
-    assert document_from_json(json.loads(json.dumps(document_to_json(document)))) == document
+        assert page_from_json(body, page.number) == page
+        if span:
+            assert lines_from_json(body, span.first, span.last) == document.lines[span.first - 1 : span.last]
+    assert document_from_json(body) == document
 
 
 def test_another_format_is_refused() -> None:
     with pytest.raises(ValueError, match="format 99"):
         document_from_json({"format": 99})
+    with pytest.raises(ValueError, match="format 99"):
+        page_from_json({"format": 99}, 1)

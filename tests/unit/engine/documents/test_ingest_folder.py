@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from engine.disk import open_plain, sha256_of
 from engine.documents.events import Duplicate, FileFailed, Found, Known, Parsed, Unpacked
 from engine.documents.options import ParseOptions
-from engine.documents.parse import digest
-from engine.documents.plain_file import open_plain
 from engine.documents.tables import table_rows
 from engine.errors import DocumentError
 from storage.case import Case
@@ -160,6 +159,19 @@ def test_zip_is_a_folder(tmp_path: Path, ingest: Ingest) -> None:
     assert isinstance(events[2], Unpacked)
 
 
+def test_no_file_of_a_zip_that_begins_with_an_unpacked_pdf_is_lost(
+    tmp_path: Path, ingest: Ingest, make_pdf: Callable[..., Path]
+) -> None:
+    data = make_pdf("own.pdf", [[(72, 100, "text")]]).read_bytes()
+    (tmp_path / "records").mkdir()
+    with zipfile.ZipFile(tmp_path / "records" / "a.zip", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("a.pdf", data)
+        archive.writestr("b.txt", "b")
+    events = ingest(tmp_path / "records")
+    assert names(events, tmp_path / "records") == ["a.zip/a.pdf", "a.zip/b.txt", "a.zip"]
+    assert [type(e) for e in events[1:]] == [Parsed, Parsed, Unpacked]
+
+
 def test_a_zip_that_comes_twice_is_unpacked_once_and_is_no_document(tmp_path: Path, ingest: Ingest) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.txt", "a")
@@ -168,6 +180,27 @@ def test_a_zip_that_comes_twice_is_unpacked_once_and_is_no_document(tmp_path: Pa
     assert names(events, tmp_path) == ["a.zip/a.txt", "a.zip", "b.eml/c.zip", "b.eml"]
     assert [type(e) for e in events[1:]] == [Parsed, Unpacked, Unpacked, Parsed]
     assert "children" not in dict(events[4].document.metadata)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_file_that_lies_at_two_places_has_the_paths_of_the_one_it_is_told_at(
+    tmp_path: Path, ingest: Ingest, workers: int
+) -> None:
+    """The mail beside is looked at before the one inside, of the same bytes, which is told first."""
+    inner = mail(("deep.txt", b"deep"), ("bad.pdf", b"\x00\x01\x02" * 99))
+    (tmp_path / "a.eml").write_bytes(mail(("inner.eml", inner)))
+    (tmp_path / "b.eml").write_bytes(inner)
+    events = ingest(tmp_path, workers=workers)
+    assert names(events, tmp_path) == [
+        "a.eml/inner.eml/deep.txt",
+        "a.eml/inner.eml/bad.pdf",
+        "a.eml/inner.eml",
+        "a.eml",
+        "b.eml",
+    ]
+    assert [type(e) for e in events[1:]] == [Parsed, FileFailed, Parsed, Parsed, Duplicate]
+    assert [e.document.filename for e in events if isinstance(e, Parsed)] == ["deep.txt", "inner.eml", "a.eml"]
+    assert [child["name"] for child in dict(events[3].document.metadata)["children"]] == ["deep.txt", "bad.pdf"]
 
 
 def test_nesting_has_a_limit(tmp_path: Path, ingest: Ingest) -> None:
@@ -251,7 +284,7 @@ def test_special_files_never_block(tmp_path: Path) -> None:
     pipe = tmp_path / "rows.jsonl"
     os.mkfifo(pipe)
     with pytest.raises(OSError, match="no regular file"):
-        digest(pipe)
+        sha256_of(pipe)
     with pytest.raises(DocumentError, match="no regular file"):
         list(table_rows(pipe, ParseOptions()))
     with pytest.raises(OSError, match="no regular file"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -97,3 +99,22 @@ def test_counting_bytes_are_no_utf_16(tmp_path: Path, data: bytes) -> None:
 def test_western_text_with_some_letters_of_another_script_is_utf_16(tmp_path: Path, encoding: str) -> None:
     text = "The officer Ёлкин (badge 12) wrote the report himself.\n"
     assert recognise(write(tmp_path, "a.txt", text.encode(encoding)), "a.txt").kind == "text"
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a"])
+def test_a_zip_that_begins_with_an_unpacked_pdf_is_no_pdf(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("a.pdf", b"%PDF-1.7\n")
+        archive.writestr("b.txt", b"b")
+    assert recognise(tmp_path / name, name).kind == "zip"
+
+
+@pytest.mark.parametrize(("name", "reason"), [("a.tar", "unsupported"), ("a.pdf", "wrong_type")])
+def test_a_tar_that_begins_with_a_pdf_is_refused_with_advice(tmp_path: Path, name: str, reason: str) -> None:
+    with tarfile.open(tmp_path / name, "w") as archive:
+        member = tarfile.TarInfo("a.pdf")
+        member.size = 9
+        archive.addfile(member, io.BytesIO(b"%PDF-1.7\n"))
+    with pytest.raises(DocumentError, match="TAR archive") as caught:
+        recognise(tmp_path / name, name)
+    assert (caught.value.reason, caught.value.advice) == (reason, "Unpack it and add the folder.")

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from engine.documents import attempt, render, report
 from engine.documents.leftovers import LOCK, PREFIX, remove_leftovers, scratch_folder
+from engine.errors import DocumentError
 
 OWNER = """
 import sys, time
@@ -72,3 +74,25 @@ def test_the_folder_of_a_killed_process_goes_and_that_of_a_living_one_stays() ->
         owner.send_signal(signal.SIGKILL)
     assert remove_leftovers() == 1
     assert not folder.exists()
+
+
+def test_pages_and_reports_are_made_where_the_next_run_cleans_up(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = []
+
+    def asked(command: object, options: object, folder: Path, reads: object) -> bytes:
+        places.append(folder.parent)
+        raise DocumentError("it was asked", reason="crashed")
+
+    for module in (attempt, render, report):
+        monkeypatch.setattr(module, "ask_child", asked)
+    for make in (
+        attempt.try_from_child,
+        lambda: render.render_page(temporary / "a.pdf", 1, boxes=[], out=temporary / "a.png"),
+        lambda: report.make_report(report.ReportSpec("t", "s", ()), temporary / "a.pdf"),
+    ):
+        with pytest.raises(DocumentError, match="it was asked"):
+            make()
+    assert [place.name.startswith(PREFIX) for place in places] == [True] * 3
+    assert not list(temporary.glob("redwell-*"))

@@ -129,6 +129,69 @@ def test_encrypted_mail(tmp_path: Path) -> None:
     assert caught.value.reason == "encrypted"
 
 
+def test_a_mail_within_its_signature_is_not_called_encrypted(tmp_path: Path) -> None:
+    raw = b"From: a@x.org\nContent-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\n\nxx\n"
+    with pytest.raises(DocumentError, match="its own signature") as caught:
+        parse_mail(raw, Scratch(tmp_path, PLENTY))
+    assert caught.value.reason == "unsupported"
+    assert "without a signature" in caught.value.advice
+
+
+REPORT = """From: postmaster@x.org
+Subject: Delivery
+Content-Type: multipart/report; report-type=delivery-status; boundary="b"
+
+--b
+Content-Type: text/plain
+
+It could not be delivered.
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mail.x.org
+Arrival-Date: Fri, 05 Mar 2021 10:00:00 -0500
+
+Final-Recipient: rfc822; bo@x.org
+Action: failed
+--b
+Content-Type: message/disposition-notification
+
+Reporting-UA: phone
+Disposition: manual-action; displayed
+--b
+Content-Type: message/global
+
+From: Jürgen <j@x.org>
+Subject: Störung
+
+inner
+--b--
+"""
+
+
+def test_what_a_report_of_delivery_says_is_read_and_a_mail_in_it_keeps_its_headers(tmp_path: Path) -> None:
+    contents = parse_mail(REPORT.encode(), Scratch(tmp_path, PLENTY))
+    assert lines(contents) == [
+        "From: postmaster@x.org",
+        "Subject: Delivery",
+        "Attachments: Störung.eml",
+        "",
+        "It could not be delivered.",
+        "",
+        "Reporting-MTA: dns; mail.x.org",
+        "Arrival-Date: Fri, 05 Mar 2021 10:00:00 -0500",
+        "",
+        "Final-Recipient: rfc822; bo@x.org",
+        "Action: failed",
+        "",
+        "Reporting-UA: phone",
+        "Disposition: manual-action; displayed",
+    ]
+    (mail,) = contents.children
+    inner = parse_mail(mail.path.read_bytes(), Scratch(tmp_path / "inner", PLENTY))
+    assert lines(inner) == ["From: Jürgen <j@x.org>", "Subject: Störung", "", "inner"]
+
+
 def test_word_reads_in_document_order(tmp_path: Path) -> None:
     word = docx.Document()
     word.sections[0].header.paragraphs[0].text = "Head"
@@ -208,6 +271,13 @@ def test_zip_neutralises_names_and_skips_hidden(tmp_path: Path) -> None:
     assert parsed.document is None
     assert [child.name for child in parsed.children] == ["etc/x.txt", "b.txt"]
     assert {child.path.parent for child in parsed.children} == {tmp_path / "s"}
+
+
+def test_folders_that_a_zip_writes_with_a_backslash_are_no_files(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"records\\": b"", "records\\a.txt": b"a", "odd\\": b"text"})
+    parsed = parse_file(path, ParseOptions(), scratch=tmp_path / "s")
+    assert [child.name for child in parsed.children] == ["records/a.txt", "odd"]
+    assert parsed.failures == ()
 
 
 @pytest.mark.parametrize(

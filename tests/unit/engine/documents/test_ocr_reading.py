@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pymupdf
 import pytest
 from PIL import Image
 
+from engine.documents import ocr
 from engine.documents.document import Document
 from engine.documents.images import frame_picture, open_image
 from engine.documents.options import ParseOptions
@@ -78,6 +80,12 @@ def test_a_slanted_page_keeps_its_lines(scan: Callable[..., Path]) -> None:
     assert document.pages[0].rotation == pytest.approx(3, abs=1)
 
 
+def test_lines_that_run_a_little_more_askew_than_a_slant_may_have_no_slant() -> None:
+    across, down = np.array([np.cos(0.3495), np.sin(0.3495)]), np.array([-np.sin(0.3495), np.cos(0.3495)])
+    quad = np.array([0 * across, 100 * across, 100 * across + 10 * down, 10 * down], np.float32)
+    assert ocr._skew(np.stack([quad] * 3)) == 0.0
+
+
 def test_scanned_page_in_a_pdf_goes_to_ocr_and_text_page_does_not(scan: Callable[..., Path], tmp_path: Path) -> None:
     path = tmp_path / "mixed.pdf"
     with pymupdf.open() as pdf:
@@ -128,9 +136,79 @@ def test_tiff_with_two_frames(scan: Callable[..., Path], tmp_path: Path) -> None
 def test_grey_of_more_than_8_bits_is_not_all_white(tmp_path: Path, name: str, depth: int) -> None:
     grey = np.array([[0, 2 ** (depth - 1)], [2 ** (depth - 2), 2**depth - 1]], np.uint16)
     Image.fromarray(grey).save(tmp_path / name)
-    with open_image(tmp_path / name, 100) as image:
-        picture, _ = frame_picture(image)
+    with open_image(tmp_path / name) as image:
+        picture, _ = frame_picture(image, 1, 100)
     assert picture[:, :, 0].tolist() == [[0, 128], [64, 255]]
+
+
+@pytest.mark.parametrize(
+    ("dpi", "limit", "shape", "per_inch"),
+    [
+        ((204, 98), 10**6, (624, 600), 204),
+        ((98, 204), 10**6, (300, 1248), 204),
+        ((204, 190), 10**6, (300, 600), 204),
+        ((300, 60), 10**6, (300, 600), 300),
+        ((204, 51), 180_000, (600, 300), 102),
+    ],
+)
+def test_a_page_of_a_fax_is_as_long_as_it_was(
+    tmp_path: Path, dpi: tuple[int, int], limit: int, shape: tuple[int, int], per_inch: float
+) -> None:
+    """Faxes have fewer dots down than across; where dots differ by a tenth, or too much, they are left as they are."""
+    path = tmp_path / "a.tiff"
+    Image.new("1", (600, 300), 1).save(path, dpi=dpi)
+    with open_image(path) as image:
+        picture, scale = frame_picture(image, 1, limit)
+    assert picture.shape[:2] == pytest.approx(shape, abs=1)
+    assert scale == pytest.approx(72 / per_inch)
+
+
+def test_a_fax_that_lies_on_its_side_is_stretched_the_other_way(tmp_path: Path) -> None:
+    path = tmp_path / "a.tiff"
+    Image.new("1", (200, 100), 255).save(path, dpi=(204, 98), tiffinfo={274: 6}, compression="group4")
+    with open_image(path) as image:
+        picture, _ = frame_picture(image, 1, 10**6)
+    assert picture.shape[:2] == (200, 208)
+
+
+def paged(path: Path, *sizes: int) -> Path:
+    first, *others = [Image.effect_noise((size, size), 80) for size in sizes]
+    first.save(path, save_all=True, append_images=others, compression="tiff_adobe_deflate")
+    return path
+
+
+def damage(path: Path, frame: int) -> None:
+    with Image.open(path) as image:
+        image.seek(frame - 1)
+        (begin, *_), (length, *_) = image.tag_v2[273], image.tag_v2[279]  # type: ignore[attr-defined]
+    data = bytearray(path.read_bytes())
+    data[begin : begin + length] = b"\xff" * length
+    path.write_bytes(data)
+
+
+def unread(path: Path, **options: Any) -> Document:
+    document = parse_file(path, ParseOptions(ocr="never", **options), scratch=path.parent).document
+    assert document is not None
+    return document
+
+
+def test_a_damaged_page_of_a_tiff_fails_alone(tmp_path: Path) -> None:
+    path = paged(tmp_path / "a.tiff", 40, 40, 40)
+    damage(path, 2)
+    document = unread(path)
+    assert ["cannot be read" in page.reason for page in document.pages] == [False, True, False]
+    assert document.warnings == (f"page 2: {document.pages[1].reason}",)
+    for frame in (1, 3):
+        damage(path, frame)
+    with pytest.raises(DocumentError, match="the picture cannot be read") as caught:
+        unread(path)
+    assert caught.value.reason == "corrupt"
+
+
+def test_a_page_of_a_tiff_that_is_too_large_fails_alone(tmp_path: Path) -> None:
+    document = unread(paged(tmp_path / "a.tiff", 90, 40), max_pixels=2000)
+    assert document.warnings == ("page 1: the picture has 90 x 90 dots; the limit is 2000 in all",)
+    assert document.pages[1].reason == "a picture, and OCR is switched off"
 
 
 def test_blank_picture(tmp_path: Path) -> None:

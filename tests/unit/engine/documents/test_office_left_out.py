@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Callable
 from copy import deepcopy
 from email.message import EmailMessage
 from pathlib import Path
@@ -10,15 +12,24 @@ from typing import Any
 import docx
 import openpyxl
 import pptx
+import pytest
 from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml.ns import qn
 from docx.shared import RGBColor
 from lxml import etree
+from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
+from openpyxl.drawing.image import Image as SheetImage
+from PIL import Image
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
 
 from engine.documents.document import Document
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
+from engine.documents.tables import table_rows
+from engine.errors import DocumentError
 
 
 def read(path: Path) -> Document:
@@ -67,6 +78,64 @@ def test_a_workbook_names_what_it_does_not_show(tmp_path: Path) -> None:
     )
     assert "secret" not in document.text
     assert [page.reason for page in document.pages] == ["sheet Main", "hidden sheet Payments", "hidden sheet Keys"]
+
+
+def changed(path: Path, change: Callable[[str, bytes], bytes]) -> Path:
+    """Rewrite the parts of an office file."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, change(name, data))
+    return path
+
+
+BOX = b"""<twoCellAnchor><sp xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><txBody>
+<a:p><a:r><a:t>Paid in </a:t></a:r><a:r><a:t>cash</a:t></a:r></a:p><a:p/><a:p><a:r><a:t>by Kim</a:t></a:r></a:p>
+</txBody></sp></twoCellAnchor>"""
+
+
+def test_pictures_charts_and_text_boxes_of_a_workbook_are_told(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    sheet.title = "Main"
+    sheet.append(["sum", 3])
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+    sheet.add_image(SheetImage(str(tmp_path / "a.png")), "D1")
+    for place in (sheet, book.create_chartsheet("Curve")):
+        chart = BarChart()
+        chart.add_data(Reference(sheet, min_col=2, min_row=1))
+        place.add_chart(chart)
+    book.save(tmp_path / "a.xlsx")
+    end = b"</wsDr>"
+    path = changed(
+        tmp_path / "a.xlsx",
+        lambda name, data: data.replace(end, BOX + end) if name == "xl/drawings/drawing1.xml" else data,
+    )
+    document = read(path)
+    assert [line.text for line in document.lines] == ["sum | 3", "[text box] Paid in cash", "[text box] by Kim"]
+    assert document.warnings == ("sheet Main: 2 pictures were not read", "1 chart sheet was not read: Curve")
+
+
+def test_a_workbook_in_strict_open_xml_is_refused_and_not_read_as_empty(tmp_path: Path) -> None:
+    names = {
+        b"http://schemas.openxmlformats.org/spreadsheetml/2006/main": b"http://purl.oclc.org/ooxml/spreadsheetml/main",
+        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships": (
+            b"http://purl.oclc.org/ooxml/officeDocument/relationships"
+        ),
+    }
+
+    def strict(name: str, data: bytes) -> bytes:
+        for usual, other in names.items():
+            data = data.replace(usual, other)
+        return data
+
+    path = changed(workbook(tmp_path / "a.xlsx"), strict)
+    for reading in (lambda: read(path), lambda: list(table_rows(path, ParseOptions()))):
+        with pytest.raises(DocumentError, match="strict variant") as caught:
+            reading()
+        assert caught.value.reason == "unsupported"
+        assert "ordinary Excel workbook" in caught.value.advice
 
 
 def element(tag: str, *children: Any, text: str = "", **attributes: str) -> Any:
@@ -217,6 +286,70 @@ def test_all_pictures_and_inserted_files_of_a_word_file_are_named(tmp_path: Path
     word.add_paragraph("text")._p.append(element("w:r", element("w:drawing", element("a:blip")), twice))
     word.save(str(tmp_path / "b.docx"))
     assert read(tmp_path / "b.docx").warnings == ("1 picture was not read",)
+
+
+def test_numbers_that_word_works_out_itself_are_counted(tmp_path: Path) -> None:
+    word = docx.Document()
+    for style in ("List Number", "List Number", "List Bullet", "List Number"):
+        word.add_paragraph("item", style=style)
+    none = element("w:numPr", element("w:ilvl", val="0"), element("w:numId", val="0"))
+    word.paragraphs[-1]._p.get_or_add_pPr().append(none)
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").warnings == ("2 automatic numbers of paragraphs are not in the text",)
+    own = element("w:numPr", element("w:ilvl", val="0"), deepcopy(_list_of(word, "List Number")))
+    word = docx.Document()
+    word.add_paragraph("item")._p.get_or_add_pPr().append(own)
+    word.save(str(tmp_path / "b.docx"))
+    assert read(tmp_path / "b.docx").warnings == ("1 automatic number of paragraphs is not in the text",)
+
+
+def _list_of(word: Any, style: str) -> Any:
+    return word.styles[style].element.find(f".//{qn('w:numId')}")
+
+
+def test_word_text_at_a_tab_of_the_margins_is_parted(tmp_path: Path) -> None:
+    word = docx.Document()
+    texts = (element("w:t", text="Case 44"), element("w:ptab"), element("w:t", text="Page 1"))
+    word.add_paragraph()._p.append(element("w:r", *texts))
+    word.save(str(tmp_path / "a.docx"))
+    assert [line.text for line in read(tmp_path / "a.docx").lines] == ["Case 44 Page 1"]
+
+
+def slide_with_picture(path: Path) -> tuple[Any, Any, Any]:
+    Image.new("RGB", (4, 4)).save(path / "a.png")
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[5])
+    slide.shapes.title.text = "first"
+    return show, slide, slide.shapes.add_picture(str(path / "a.png"), Inches(1), Inches(1))
+
+
+def test_slides_with_a_linked_picture_are_read(tmp_path: Path) -> None:
+    show, _, picture = slide_with_picture(tmp_path)
+    blip = picture._element.xpath(".//a:blip")[0]
+    relations = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+    blip.set(f"{relations}link", blip.attrib.pop(f"{relations}embed"))
+    show.save(str(tmp_path / "a.pptx"))
+    document = read(tmp_path / "a.pptx")
+    assert (document.text, document.warnings) == ("first", ("1 picture on the slides was not read",))
+
+
+DIAGRAM = """<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"
+ xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><p:nvGraphicFramePr><p:cNvPr id="9" name="d"/>
+ <p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr><p:xfrm/><a:graphic>
+ <a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/diagram">
+ <dgm:relIds xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"/>
+ </a:graphicData></a:graphic></p:graphicFrame>"""
+
+
+def test_charts_and_diagrams_of_slides_are_counted_with_the_pictures(tmp_path: Path) -> None:
+    show, slide, _ = slide_with_picture(tmp_path)
+    data = CategoryChartData()
+    data.categories = ["a"]
+    data.add_series("s", (1,))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, Inches(1), Inches(1), Inches(2), Inches(2), data)
+    slide.shapes._spTree.append(pptx.oxml.parse_xml(DIAGRAM))
+    show.save(str(tmp_path / "a.pptx"))
+    assert read(tmp_path / "a.pptx").warnings == ("3 pictures on the slides were not read",)
 
 
 def test_hidden_slides_are_marked_and_named(tmp_path: Path) -> None:

@@ -79,6 +79,18 @@ def test_values_of_fields_that_the_page_does_not_show(tmp_path: Path) -> None:
     ]
 
 
+def test_a_short_value_that_stands_elsewhere_on_the_page_is_not_taken_for_shown(tmp_path: Path) -> None:
+    pdf, page = new_pdf()
+    page.insert_text((20, 260), "Paragraph 7 of page 12")
+    for number, (name, value) in enumerate((("shown", "12"), ("officer", "7"), ("note", "Body text of the page"))):
+        text_field(page, name, value, 60 + 40 * number)
+    for widget in list(page.widgets())[1:]:
+        pdf.xref_set_key(widget.xref, "F", "2")
+    pdf.save(tmp_path / "a.pdf")
+    lines = [line.text for line in read(tmp_path / "a.pdf").lines]
+    assert sorted(lines) == ["12", "Body text of the page", "Paragraph 7 of page 12", "[field] officer: 7"]
+
+
 def test_a_layer_that_is_switched_off_is_named(tmp_path: Path) -> None:
     pdf, page = new_pdf()
     page.insert_text((20, 80), "On", oc=pdf.add_ocg("Shown", on=True))

@@ -8,7 +8,7 @@ from engine.documents.encoding import decode, decode_declared, encoding_of
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.records import read_rows
-from engine.documents.web import visible_text
+from engine.documents.web import html_lines, visible_text
 from engine.errors import DocumentError
 
 
@@ -108,6 +108,17 @@ def test_html_that_declares_iso_8859_is_read_as_browsers_do(
     assert lines_of(path) == [text]
 
 
+@pytest.mark.parametrize("declared", ["UTF-16", "utf-16le", "utf-32"])
+@pytest.mark.parametrize("text", ["Plain letters", "Größe 44"])
+def test_html_that_is_read_byte_by_byte_is_not_in_the_wide_encoding_it_declares(
+    tmp_path: Path, declared: str, text: str
+) -> None:
+    data = f'<html><head><meta charset="{declared}"></head><body>{text}</body></html>'.encode()
+    path = tmp_path / "a.html"
+    path.write_bytes(data + b" " * (-len(data) % 4))
+    assert lines_of(path) == [text]
+
+
 def test_bytes_that_windows_has_not_stay_those_of_iso_8859() -> None:
     assert decode_declared(b"\x81\x80", "iso-8859-1") == "\x81\x80"
 
@@ -125,6 +136,38 @@ def test_html_shows_what_a_reader_sees() -> None:
     <table><tr><td>a</td><td><p>b</p></td></tr><tr><td>c</td><td>d</td></tr></table><pre>x
 y</pre>tail</body></html>"""
     assert visible_text(page).splitlines() == ["Head", "One bold word", "next", "a | b", "c | d", "x", "y", "tail"]
+
+
+def test_html_forms_say_what_is_filled_in() -> None:
+    page = """<form><p>Badge: <input value="4417">, seen <input type="date" value="2021-03-05"></p>
+    <p><input type="checkbox" checked>Force <input type="CHECKBOX">Arrest</p>
+    <p>Unit <input type=radio name=u>A<input type=radio name=u checked>B</p>
+    <p>Finding: <select><option>open</option><option selected>not sustained</option><option>void</option></select></p>
+    <p>Rank: <select><option>Sergeant<option>Captain</select></p>
+    <p>Charges: <select multiple><option selected>one</option><option>two</option><option selected>three</option>
+    </select></p><p>None: <select size="3"><option>a</option></select></p>
+    <input type="hidden" value="token"><input type="password" value="secret"><input list="x">
+    <datalist id="x"><option>offered</option></datalist><p><textarea>He ran.</textarea></p></form>"""
+    assert visible_text(page).splitlines() == [
+        "Badge: 4417 , seen 2021-03-05",
+        "[x] Force [ ] Arrest",
+        "Unit [ ] A [x] B",
+        "Finding: not sustained",
+        "Rank: Sergeant",
+        "Charges: one, three",
+        "None:",
+        "He ran.",
+    ]
+
+
+def test_a_hidden_field_of_an_html_form_is_marked() -> None:
+    lines = html_lines('<p>Paid <input style="display:none" value="off the books"></p>')
+    assert [(line.text, line.hidden) for line in lines] == [("Paid", None), ("off the books", "invisible")]
+
+
+def test_characters_without_a_width_do_not_cut_words_of_html() -> None:
+    page = "<p>Poli&shy;zei\u200bwache \u2060Nord\ufeff</p><p>\u200b</p><p>می\u200cخواهم</p>"
+    assert visible_text(page).splitlines() == ["Polizeiwache Nord", "می\u200cخواهم"]
 
 
 def test_empty_cells_of_html_tables_keep_their_place() -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 from scripted_run import pipeline, write_jsonl, write_texts
 
-from engine.estimate.flow import Guess, estimate_work
+from engine.estimate.flow import NOTHING, Guess, estimate_work
 from engine.estimate.sizes import SYSTEM_TOKENS, literal_characters
 from engine.estimate.sources import look_at
+from engine.estimate.total import total_of
 from engine.language.templates import Template
 from engine.loader import parse_pipeline
 from engine.plan.rewrites import rewritten
 from engine.plan.work import as_written
 from storage.case import Case
-from storage.documents import LineRecord
+from storage.documents import Documents, LineRecord
 
 MAP = '  - {name: list, type: map, prompt: "{{ input.text }}1234", output: {schema: {done: boolean, on: date}}}'
 KEEP = '  - {name: keep, type: filter, prompt: "{{ input.text }}5678", output: {schema: {keep: boolean}}}'
@@ -215,3 +216,49 @@ def test_operators_that_wait_for_all_rows_make_texts_be_read_again(rows) -> None
     same = "  - {name: same, type: dedup, keys: [text], text_threshold: 1}"
     found, _ = estimated(pipeline(rows, f"{MAP}\n{same}\n{OTHER}"), rewrite=False)
     assert found["other", False].read_tokens.likely == found["other", False].prompt_tokens.likely
+
+
+JOIN = """
+datasets: {complaints: {type: memory, data: [{acts: [a, b]}]}, roster: {type: memory}}
+operations:
+  - {name: each, type: unnest, unnest_key: acts}
+  - {name: match, type: equijoin, comparison_prompt: "{{ left.acts }} | {{ right.name }}"}
+  - {name: list, type: map, prompt: "{{ input.name }}", output: {schema: {n: integer}}}
+pipeline:
+  steps:
+    - {name: one, input: complaints, operations: [each]}
+    - {name: two, operations: [match: {left: one, right: roster}, list]}
+"""
+
+
+def test_a_join_with_a_side_without_rows_makes_none_however_many_the_other_has() -> None:
+    loaded = parse_pipeline(JOIN)
+    found, _ = estimate_work(rewritten(loaded.plan), look_at(loaded, data={"roster": []}), 4.0)
+    assert [(e.work.node.name, e.calls) for e in found] == [("each", NOTHING), ("match", NOTHING), ("list", NOTHING)]
+    assert total_of(found).calls.text() == "0"
+
+
+def test_a_prompt_about_rows_without_number_that_reads_none_of_them_has_a_length(rows) -> None:
+    spread = "  - {name: each, type: unnest, unnest_key: text}"
+    reduce = '  - {name: sum, type: reduce, reduce_key: _all, prompt: "{% for row in inputs %}{% endfor %}12345678",'
+    reduce += " output: {schema: {n: integer}}}"
+    found, _ = estimated(pipeline(rows, f"{spread}\n{reduce}"))
+    assert found["sum", False].rows.text() == "about 30 (0-?)"
+    assert found["sum", False].prompt_tokens == Guess(0, SYSTEM_TOKENS + 2, SYSTEM_TOKENS + 2)
+
+
+@pytest.mark.parametrize(("more", "length"), [("", 10), (", include_hidden: true", 16)])
+def test_the_text_of_documents_that_were_read_is_measured_and_not_loaded(tmp_path, monkeypatch, more, length) -> None:
+    folder = write_texts(tmp_path / "in", {"a.pdf": ""})
+    with Case(tmp_path / "other.redwell") as case:
+        lines = [LineRecord(1, 1, "four"), LineRecord(2, 1, "hidden", "white"), LineRecord(3, 2, "fünf")]
+        case.documents.save("ab" * 32, filename="a.pdf", kind="pdf", size_bytes=9, page_count=2, body={}, lines=lines)
+        case.documents.add_path("ab" * 32, str(folder / "a.pdf"))
+    monkeypatch.setattr(Documents, "lines", lambda *given: pytest.fail("the lines were read"))
+    for dataset in ("{type: folder, path: in", "{type: case, path: other.redwell"):
+        text = f"datasets: {{records: {dataset}{more}}}}}\noperations:\n{MAP}\n"
+        steps = "pipeline: {steps: [{name: s, input: records, operations: [list]}]}"
+        loaded = parse_pipeline(text + steps, directory=tmp_path)
+        with Case(tmp_path / "other.redwell", read_only=True) as case:
+            (item,) = look_at(loaded, case=case)["records"].items
+        assert (item.characters["text"], item.values, item.is_guess) == (length, None, False)

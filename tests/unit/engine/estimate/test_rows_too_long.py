@@ -85,3 +85,9 @@ def test_guessed_sizes_give_warnings_only(tmp_path) -> None:
     error, warning = problems(folder, MAP)
     assert "a.txt" in error.message
     assert "b.pdf" in warning.message
+
+
+def test_a_prompt_that_may_cut_the_text_of_a_file_gives_a_warning_only(tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "x" * 90_000})
+    (problem,) = problems(folder, MAP.replace("{{ input.text }}", "{{ input.text[:900] }}"))
+    assert problem.severity == "warning"

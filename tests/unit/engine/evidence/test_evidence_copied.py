@@ -44,6 +44,21 @@ def test_lines_that_do_not_hold_the_text_are_not_cited(span: Span) -> None:
     assert places(evidence_of(row, parent)["acts"]) == [("a", 3, "exact")]
 
 
+SUSPENDED = "Sgt. Alvarez was suspended for ten days."
+
+
+def test_a_copy_under_two_other_names_is_looked_for_in_the_text() -> None:
+    row, parent = copying({"acts": SUSPENDED, "more": SUSPENDED}, acts=(Span(4, 4),), more=(Span(1, 4),))
+    child = row.derive("map", {"found": SUSPENDED})
+    assert places(evidence_of(child, row, parent)["found"]) == [("a", 4, "exact")]
+
+
+def test_a_short_text_under_another_name_is_looked_for_in_the_text() -> None:
+    row, parent = copying({"acts": "force"}, acts=(Span(1, 4),))
+    child = row.derive("map", {"found": "force"})
+    assert places(evidence_of(child, row, parent)["found"]) == [("a", 3, "exact")]
+
+
 LETTER = "Dear Sir,\nHe was struck.\nHe was cleared.\nHe was struck.\nYours, K.\n"
 
 
@@ -60,6 +75,20 @@ def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, numbers
     found = bench.case.evidence.of_row(result.run_id, row, "text_extracted_acts")
     assert [(place.first_line, place.last_line) for place in found] == cited
     assert {(place.method, place.score) for place in found} == {("exact", 1.0)}
+
+
+def test_what_extract_copied_is_cited_there_under_another_name_too(tmp_path) -> None:
+    letter = LETTER.replace("struck", "struck from behind")
+    folder = write_texts(tmp_path / "records", {"a.txt": letter})
+    bench = Bench(tmp_path, lambda request: {"line_ranges": [{"start_line": 4, "end_line": 4}]})
+    operations = """
+  - {name: acts, type: extract, prompt: Find the acts., document_keys: [text]}
+  - {name: all, type: reduce, reduce_key: _all, aggregate: {found: {collect: text_extracted_acts}}}
+"""
+    result = bench.run_again(pipeline(folder, operations))
+    [row] = bench.case.runs.results(result.run_id).row_ids
+    found = bench.case.evidence.of_row(result.run_id, row, "found")
+    assert [(place.path, place.first_line, place.method) for place in found] == [("found[0]", 4, "exact")]
 
 
 SUMMARISED = """

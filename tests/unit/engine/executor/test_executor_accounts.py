@@ -60,6 +60,27 @@ def test_a_row_without_fate_or_origin_is_a_bug_that_names_operator_and_row(outco
     assert "operator 'drop' (map)" in str(caught.value)
 
 
+class CountedId(str):
+    """A row id that counts how often it is compared."""
+
+    compared = 0
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_rows_that_are_turned_down_are_not_looked_for_one_by_one() -> None:
+    rows = [dataclasses.replace(row, id=CountedId(row.id)) for row in (Row.source("t", str(n), {}) for n in range(300))]
+    CountedId.compared = 0
+    check_complete(NODE, rows, Outcome([], [Rejected(row, "no") for row in rows]))
+    assert CountedId.compared <= len(rows)
+    with pytest.raises(LostRows, match="lost 1 of 300 rows"):
+        check_complete(NODE, rows, Outcome([], [Rejected(row, "no") for row in rows[1:]]))
+
+
 def test_an_account_sums_its_calls() -> None:
     account = Account(NODE)
     account.record([A], Outcome(derived(A)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from case_counts import count_replies
 from scripted_model import ScriptedBackend
 
 from engine.executor.asking import CachedAsk, reply_key
@@ -47,7 +48,7 @@ class SlowBackend(ScriptedBackend):
 @pytest.fixture
 def desk(bench):
     made = bench()
-    run = made.case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="", model_digest="")
+    run = made.case.runs.start(pipeline_yaml="", pipeline_digest="", model_name="")
     made.door = CachedAsk(made.case.replies, run, made._emit)
     made.run_id = run
     return made
@@ -144,7 +145,7 @@ async def test_a_cut_for_want_of_context_is_not_kept(desk) -> None:
         with pytest.raises(OutOfTokens):
             await desk.door.ask(backend, request())
     assert len(backend.requests) == 2
-    assert desk.case.replies.count() == 0
+    assert count_replies(desk.case) == 0
 
 
 def raising(error: Exception):
@@ -156,7 +157,7 @@ def raising(error: Exception):
 
 async def test_the_case_holds_the_reply_when_the_event_is_told(desk) -> None:
     counts = []
-    desk.watch = lambda event: counts.append(desk.case.replies.count())
+    desk.watch = lambda event: counts.append(count_replies(desk.case))
     await desk.door.ask(ScriptedBackend(lambda r: {"n": 5}), request())
     assert counts == [1]
 
@@ -223,7 +224,7 @@ async def test_a_failing_call_fails_all_that_wait_for_it_and_no_later_one(desk) 
     backend.gate.set()
     ended = await asyncio.gather(*askers, return_exceptions=True)
     assert [str(e) for e in ended] == ["it fell over"] * 3
-    assert (desk.door._in_flight, desk.case.replies.count(), desk.of(ModelCall)) == ({}, 0, [])
+    assert (desk.door._in_flight, count_replies(desk.case), desk.of(ModelCall)) == ({}, 0, [])
     backend.error = None
     assert (await desk.door.ask(backend, request())).value == {"n": 1}
 
@@ -244,7 +245,7 @@ async def test_an_error_of_the_model_is_raised_as_it_is(desk) -> None:
     with pytest.raises(PromptTooLong) as caught:
         await desk.door.ask(tiny, request("word " * 50))
     assert (caught.value.prompt_tokens, caught.value.context_tokens) == (50, 10)
-    assert desk.case.replies.count() == 0
+    assert count_replies(desk.case) == 0
 
 
 async def test_a_reply_that_cannot_be_kept_is_not_handed_on(desk, monkeypatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from openpyxl import Workbook
 from scripted_run import PLAIN, write_jsonl, write_texts
 
+from engine.custody.manifest import sources_of
 from engine.custody.recording import remove_documents
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document, save_document
@@ -126,6 +127,23 @@ def test_a_document_that_both_cases_hold_is_read_where_its_evidence_is(bench, tm
     first.case.close()
     result = desk.run_again(over(f"{{type: case, path: {first.case.path}}}", tmp_path))
     assert [row["text"] for row in desk.values(result)] == ["alpha"]
+
+
+def test_files_that_another_case_could_not_read_are_in_the_log_of_this_one(bench, tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "alpha"})
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
+    first, desk = bench(folder="first"), bench()
+    first.run_again(over("{type: folder, path: in}", tmp_path))
+    first.case.close()
+    for _ in range(2):
+        result = desk.run_again(over(f"{{type: case, path: {first.case.path}}}", tmp_path))
+    assert result.failed_items == 1
+    entries = desk.case.custody.entries()
+    assert [entry.body["path"] for entry in entries if entry.event == "unreadable"] == ["bad.pdf"]
+    logged = {entry.body.get("sha256") for entry in entries}
+    sources = {source["path"]: source["sha256"] for source in sources_of(desk.case.ledger, result.run_id, entries)}
+    assert sources.keys() == {"a.txt", "bad.pdf"}
+    assert logged.issuperset(sources.values())
 
 
 def test_the_documents_of_the_own_case_failures_included(bench, tmp_path) -> None:

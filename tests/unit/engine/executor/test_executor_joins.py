@@ -40,11 +40,11 @@ def answer(request):
     return right in left
 
 
-def ran(tmp_path, join, how="inner"):
+def ran(tmp_path, join, how="inner", text=PIPELINE):
     write_jsonl(tmp_path / "complaints.jsonl", COMPLAINTS)
     write_jsonl(tmp_path / "roster.jsonl", ROSTER)
     bench = Bench(tmp_path, answer)
-    result = bench.run_again(parse_pipeline(PIPELINE % (how, join), directory=tmp_path))
+    result = bench.run_again(parse_pipeline(text % (how, join), directory=tmp_path))
     rejected = [(fate.operator, fate.record.row_id) for fate in bench.case.ledger.fates(result.run_id, fate="rejected")]
     return bench, result, rejected
 
@@ -70,4 +70,15 @@ def test_a_join_by_similarity_asks_no_model(tmp_path):
     bench, result, _ = ran(tmp_path, "near")
     assert len(bench.values(result)) == 4
     assert bench.calls == []
+    assert bench.case.ledger.sums(result.run_id).adds_up
+
+
+def test_a_left_join_with_nothing_on_the_right_has_the_fields_that_the_check_knows(tmp_path):
+    text = PIPELINE.replace("pipeline:", "  - {name: none, type: filter, condition: input.id > 9}\npipeline:")
+    text = text.replace("  steps:", "  steps:\n    - {name: nobody, input: roster, operations: [none]}")
+    bench, result, _ = ran(tmp_path, "match", how="left", text=text.replace("right: roster", "right: nobody"))
+    left = [(3, "Roe used force", 1), (1, "Diaz used a baton", 2)]
+    assert bench.values(result) == [
+        {"id_left": id, "about": about, "copies": copies, "id_right": None, "name": None} for id, about, copies in left
+    ]
     assert bench.case.ledger.sums(result.run_id).adds_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,10 @@ from engine.errors import UsageError
 from engine.evidence.text_index import SourceLine, SourceText
 from engine.executor.results import INDEXES_KEPT, EvidenceFinder, result_columns
 from engine.executor.run import RunOptions
+from engine.loader import parse_pipeline
 from engine.plan.dataset import Parsing
 from engine.rows import DocumentId, Row
+from storage.case import Case
 
 LIST = """
   - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {zeta: string, alpha: string}}}
@@ -164,6 +167,40 @@ def test_a_column_that_was_not_asked_for_is_not_searched(bench, tmp_path) -> Non
     assert {e.column for e in desk.case.evidence.of_row(result.run_id, id)} == {"alpha"}
 
 
+def test_evidence_is_looked_for_while_others_may_write_to_the_case(bench, tmp_path, monkeypatch) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "Sgt. Varrick struck the man.", "b.txt": "Varrick lied."})
+    desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
+    edits: list[bool] = []
+    evidence = EvidenceFinder.evidence
+
+    def beside(finder, row, columns):
+        with Case(desk.case.path, beside=True) as other:
+            other.cache.save("edit", row.id, 1)
+        edits.append(desk.case._connection.in_transaction)
+        return evidence(finder, row, columns)
+
+    monkeypatch.setattr(EvidenceFinder, "evidence", beside)
+    result = desk.run_again(pipeline(folder, LIST))
+    assert edits == [False, False]
+    assert all(desk.case.evidence.of_row(result.run_id, id) for id in desk.case.runs.results(result.run_id).row_ids)
+
+
+def test_a_run_can_be_cancelled_while_evidence_is_looked_for(bench, tmp_path, monkeypatch) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "Varrick struck.", "b.txt": "Varrick lied."})
+    desk = bench(lambda r: {"zeta": "Varrick", "alpha": "struck"})
+    evidence = EvidenceFinder.evidence
+
+    def cancel(finder, row, columns):
+        asyncio.current_task().cancel()
+        return evidence(finder, row, columns)
+
+    monkeypatch.setattr(EvidenceFinder, "evidence", cancel)
+    with pytest.raises(asyncio.CancelledError):
+        desk.run_again(pipeline(folder, LIST))
+    assert desk.case.runs.get("1").status == "cancelled"
+    assert desk.case.runs.results("1") is None
+
+
 def test_the_finder_keeps_the_lines_of_few_documents() -> None:
     count = INDEXES_KEPT + 10
     rows = [Row.source("d", str(n), {"filename": str(n), "word": f"word{n}"}, DocumentId(str(n))) for n in range(count)]
@@ -189,3 +226,43 @@ def test_ancestors_are_listed_nearest_first_and_once() -> None:
     end = both.derive("m", {})
     finder = EvidenceFinder({r.id: r for r in (top, left, right, both)}, lambda id: pytest.fail("nothing to read"))
     assert finder.ancestors(end) == [both, left, right, top]
+
+
+JOIN = "  - {name: near, type: sim_join, left_key: text, right_key: text}\n"
+JOINED = {
+    "filename_left": "a.txt",
+    "text_left": "x",
+    "pages_left": 1,
+    "zeta_left": "z",
+    "_empty_left": {},
+    "filename_right": "b.txt",
+    "text_right": "y",
+    "zeta_right": "y",
+    "_empty_right": {},
+    "text_chunk_left": "x",
+    "similarity": 0.9,
+}
+
+
+def joined_plan(tmp_path, right):
+    folder = write_texts(tmp_path / "in", {"a.txt": "x"})
+    steps = "{name: one, input: records, operations: [list, cut]}, "
+    steps += f"{{name: two, operations: [near: {{left: one, right: {right}}}]}}"
+    other = f"{{type: file, path: {write_jsonl(tmp_path / 'o.jsonl', [{'text': 'y'}])}}}"
+    cut = "  - {name: cut, type: split, split_key: text, method: delimiter, method_kwargs: {delimiter: ';'}}\n"
+    text = (
+        f"datasets: {{records: {{type: folder, path: {folder}}}, other: {other}}}\n"
+        f"operations:\n{LIST}{cut}{JOIN}pipeline: {{steps: [{steps}]}}\n"
+    )
+    return parse_pipeline(text).plan
+
+
+def test_what_a_join_makes_of_the_fields_of_documents_is_left_out_but_for_their_names(tmp_path) -> None:
+    shown = result_columns(joined_plan(tmp_path, "records"), [row(**JOINED)])
+    assert shown == ["filename_left", "zeta_left", "filename_right", "zeta_right", "similarity"]
+
+
+def test_a_field_of_a_data_file_is_shown_also_where_a_join_has_renamed_it(tmp_path) -> None:
+    shown = result_columns(joined_plan(tmp_path, "other"), [row(**JOINED)])
+    assert "text_right" in shown
+    assert "text_left" not in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.message
 import gc
+import io
 import zipfile
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from engine.executor.events import DocumentFailed, DocumentRead, FilesFound, Ope
 from engine.executor.gone_files import gone_files, gone_text
 from engine.executor.sources import NO_TEXT, WAS_REMOVED
 from engine.plan.sources import DOCUMENT_FIELDS
+from engine.results.ledger import turned_down
+from storage.documents import Documents
 from storage.verification import verify_case
 
 LIST = '  - {name: list, type: map, prompt: "{{ input.text }}", output: {schema: {word: string}}}\n'
@@ -180,6 +183,64 @@ def test_items_of_a_data_file_are_rows(bench, tmp_path) -> None:
     assert desk.values(result) == [{"text": "x y", "n": 1, "word": "x"}] * 2
     sums = desk.case.ledger.sums(result.run_id)
     assert (sums.operators[0].rows_in, sums.adds_up, sums.documents.found) == (2, True, 0)
+
+
+def test_a_run_over_a_data_file_counts_no_files_of_the_case(bench, folder, tmp_path) -> None:
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
+    desk = bench(first_word)
+    assert desk.run_again(pipeline(folder, LIST)).failed_items == 1
+    result = desk.run_again(pipeline(write_jsonl(tmp_path / "in.jsonl", [{"text": "x"}]), LIST))
+    sums = desk.case.ledger.sums(result.run_id)
+    assert (sums.documents.found, sums.failed, result.failed_items) == (0, 0, 0)
+    assert turned_down(desk.case, result.run_id, "failed", offset=0, limit=9) == []
+    ends = [entry.body["counts"]["files"]["found"] for entry in desk.case.custody.entries() if entry.event == "run_end"]
+    assert ends == [3, 0]
+
+
+def test_progress_over_archives_ends_with_all_done_and_never_goes_beyond(bench, tmp_path) -> None:
+    folder, inner = write_texts(tmp_path / "in", {"m.txt": "alpha"}), io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        for number in range(2):
+            archive.writestr(f"{number}.txt", f"inner {number}")
+    for name, more in (
+        ("a.zip", {"z/inner.zip": inner.getvalue()}),
+        ("z.zip", {"mail.eml": mail("M", {"b.txt": b"one"})}),
+    ):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            for path, content in {**{f"c/{number}.txt": f"{name} {number}" for number in range(3)}, **more}.items():
+                archive.writestr(path, content)
+    desk = bench(first_word)
+    for _ in range(2):
+        desk.run_again(pipeline(folder, LIST))
+        assert desk.of(FilesFound)[0].total == 3
+        told = [(event.done, event.total) for event in desk.of(DocumentRead, DocumentFailed)]
+        assert [done for done, _ in told] == list(range(1, 12))  # 3 + 2 files, 1, 3 + 2 files
+        assert all(done <= total for done, total in told)
+        assert told[-1] == (11, 11)
+
+
+def test_a_known_document_is_unpacked_no_more_than_twice(bench, folder, monkeypatch) -> None:
+    """What holds all its pages and boxes: once for what lies in it, once for its row."""
+    desk = bench(first_word)
+    first = desk.run_again(pipeline(folder, LIST))
+    told = [(event.path, event.pages, event.ocr_pages) for event in desk.of(DocumentRead)]
+    unpacked: list[str] = []
+    get = Documents.get
+    monkeypatch.setattr(Documents, "get", lambda documents, id: unpacked.append(id) or get(documents, id))
+    again = desk.run_again(pipeline(folder, LIST))
+    assert {event.status for event in desk.of(DocumentRead)} == {"known"}
+    assert [(event.path, event.pages, event.ocr_pages) for event in desk.of(DocumentRead)] == told
+    assert len(unpacked) <= 4
+    assert words(desk, again) == words(desk, first)
+
+
+def test_pages_of_a_document_that_an_earlier_version_read_are_counted(bench, folder) -> None:
+    desk = bench(first_word)
+    desk.run_again(pipeline(folder, LIST))
+    told = [(event.path, event.pages, event.ocr_pages) for event in desk.of(DocumentRead)]
+    desk.case._connection.execute("DELETE FROM document_facts")
+    desk.run_again(pipeline(folder, LIST))
+    assert [(event.path, event.pages, event.ocr_pages) for event in desk.of(DocumentRead)] == told
 
 
 def test_documents_are_not_held_while_operators_run(bench, tmp_path) -> None:

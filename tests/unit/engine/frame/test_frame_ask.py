@@ -9,9 +9,12 @@ from engine import read_folder
 from engine.errors import EnvironmentMissing, UsageError
 
 
-def test_a_question_becomes_operators_over_the_folder(tmp_path: Path, models: object) -> None:
+@pytest.mark.parametrize("notes", [("only old ones",), "only old ones"])
+def test_a_question_becomes_operators_over_the_folder(
+    tmp_path: Path, models: object, notes: str | tuple[str, ...]
+) -> None:
     (tmp_path / "a.txt").write_text("A blue Ford, plate KX 4471, stood there.", encoding="utf-8")
-    pipeline = read_folder(tmp_path).ask("Which plates are mentioned?", notes=("only old ones",))
+    pipeline = read_folder(tmp_path).ask("Which plates are mentioned?", notes=notes)
     assert [node.name for node in pipeline.plan.operators][0] == "cut"
     assert "plate_number" in pipeline.schema()
     assert "only old ones" in pipeline.to_yaml()

@@ -30,5 +30,6 @@ def test_a_server_elsewhere_is_asked_only_where_it_is_allowed(tmp_path: Path, mo
             asked.collect(**run, allow_hosts=["nonsense"])
         assert server.seen == []
         assert asked.collect(**run, allow_hosts=[place]) == [{"text": "a", "who": "Roe"}]
+        assert asked.collect(**run, allow_hosts=place) == [{"text": "a", "who": "Roe"}]
     with Case(tmp_path / "c.redwell", read_only=True) as case:
         assert case.runs.all()[-1].settings["allow_hosts"] == [place]

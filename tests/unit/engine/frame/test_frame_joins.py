@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -89,6 +90,21 @@ def test_datasets_of_one_name_are_told_apart(models) -> None:
     assert [d.name for d in joined.plan.datasets] == ["data", "data_2"]
     assert len(joined.plan.operators) == 2, "equal operators are kept once"
     assert joined.collect() == [{"id": 1, "a": 1, "b": 2}]
+
+
+def test_a_dataset_called_as_a_step_of_the_other_pipeline_is_told_apart(models) -> None:
+    left = from_list([{"a": 1}], name="x").filter(condition="input.a")
+    right = from_list([{"a": 2}], name="from_x")
+    both = left.union(right.filter(condition="input.a"))
+    assert [d.name for d in both.plan.datasets] == ["x", "from_x_2"]
+    assert both.collect() == [{"a": 1}, {"a": 2}]
+    phrases = {"index_phrase": "{{ input.a }}", "query_phrase": "{{ input.a }}"}
+    assert [d.name for d in left.with_retriever("i", of=right, fts=phrases).plan.datasets] == ["x", "from_x_2"]
+
+
+def test_rows_that_are_equal_in_python_alone_are_told_apart(models) -> None:
+    both = from_list([{"a": 1}]).union(from_list([{"a": True}]))
+    assert json.dumps(both.filter(condition="true").collect()) == '[{"a": 1}, {"a": true}]'
 
 
 def test_union_puts_rows_behind_each_other(models) -> None:

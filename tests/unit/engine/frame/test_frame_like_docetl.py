@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
@@ -53,6 +54,18 @@ def all_scaled(doc: dict[str, Any]) -> dict[str, Any]:
     return {"ns": [n * FACTOR for n in doc["ns"]]}
 
 
+def scaled_by(doc: dict[str, Any], factor: int = FACTOR) -> dict[str, Any]:
+    return {"n": doc["n"] * factor}
+
+
+def scaled_by_one_of(doc: dict[str, Any], *, factors: tuple[int, ...] = (1, FACTOR)) -> dict[str, Any]:
+    return {"n": doc["n"] * factors[1]}
+
+
+def root_of_largest(doc: dict[str, Any], root: Any = math.isqrt, largest: Any = max) -> dict[str, Any]:
+    return {"root": root(largest(doc["ns"]))}
+
+
 def test_a_function_is_code(models: Any) -> None:
     pipeline = from_list([{"n": 9}]).code_map(code=double)
     assert pipeline.collect(trust_code=True) == [{"n": 9, "twice": 18, "root": 3}]
@@ -62,6 +75,21 @@ def test_a_function_is_code(models: Any) -> None:
 def test_a_function_brings_the_modules_that_its_inner_parts_use(models: Any) -> None:
     pipeline = from_list([{"ns": [9, 16]}]).code_map(code=each_of)
     assert pipeline.collect(trust_code=True) == [{"ns": [9, 16], "roots": [3, 4], "joined": "9, 16"}]
+
+
+def test_a_function_brings_the_modules_that_its_default_values_use(models: Any) -> None:
+    pipeline = from_list([{"ns": [9, 16]}]).code_map(code=root_of_largest)
+    assert pipeline.collect(trust_code=True) == [{"ns": [9, 16], "root": 4}]
+
+
+def test_a_default_value_of_the_function_around_is_refused() -> None:
+    factor = 2
+
+    def by_factor(doc: dict[str, Any], by: int = factor) -> dict[str, Any]:
+        return {"n": doc["n"] * by}
+
+    with pytest.raises(UsageError, match="uses 'factor', which is outside of it"):
+        from_list([{"n": 9}]).code_map(code=by_factor)
 
 
 def test_a_function_brings_the_modules_inside_a_module() -> None:
@@ -78,6 +106,8 @@ def test_a_function_brings_the_modules_inside_a_module() -> None:
     [
         (scaled, "uses 'FACTOR', which is outside of it"),
         (all_scaled, "uses 'FACTOR', which is outside of it"),
+        (scaled_by, "uses 'FACTOR', which is outside of it"),
+        (scaled_by_one_of, "uses 'FACTOR', which is outside of it"),
         (lambda doc: doc, "has no source of its own"),
         (len, "no source"),
     ],
@@ -196,6 +226,23 @@ def test_the_program_of_a_pipeline_makes_the_same_pipeline(tmp_path: Path) -> No
     assert made_by(more.to_python()).data == more.data
 
 
+def test_the_program_of_a_pipeline_in_another_folder_reads_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "rows.xlsm").write_bytes(b"")
+    (tmp_path / "deep" / "pipeline.yaml").write_text(
+        "datasets: {rows: {type: file, path: rows.xlsm}}\n"
+        "operations: [{name: keep, type: filter, condition: 'true'}]\n"
+        "pipeline: {steps: [{name: s, input: rows, operations: [keep]}]}\n",
+        encoding="utf-8",
+    )
+    made = made_by(Pipeline.from_yaml("deep/pipeline.yaml").to_python())
+    [dataset] = made.plan.datasets
+    assert dataset.location(made.directory).samefile(tmp_path / "deep" / "rows.xlsm")
+
+
 def test_a_frame_of_pandas_has_the_operators(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     import engine.frame.semantic  # noqa: F401
@@ -215,6 +262,28 @@ def test_a_frame_of_pandas_has_the_operators(models: Any, monkeypatch: pytest.Mo
         frame.semantic.equijoin(comparison_prompt="{{ left.n }} {{ right.n }}")
 
 
+def test_a_frame_without_rows_keeps_its_columns(models: Any) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    import engine.frame.semantic  # noqa: F401
+
+    empty, other = pandas.DataFrame(columns=["text", "n"]), pandas.DataFrame([{"m": 1}])
+    assert list(empty.semantic.map(prompt="{{ input.text }}", output=OFFICER).columns) == ["text", "n", "officer"]
+    assert list(empty.semantic.filter(condition="input.n > 1").columns) == ["text", "n"]
+    joined = empty.semantic.equijoin(other, comparison_prompt="{{ left.n }} {{ right.m }}?")
+    assert set(joined.columns) == {"text", "n", "m"}
+    joined = other.semantic.equijoin(empty, comparison_prompt="{{ left.m }} {{ right.n }}?")
+    assert set(joined.columns) == {"text", "n", "m"}
+
+
+def test_values_of_numpy_and_pandas_are_read_as_in_data_files(models: Any) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    arrays = {"b": numpy.array([1, 2]), "c": numpy.array([[0.5], [math.nan]]), "d": numpy.array([7])}
+    rows = [{"a": pandas.NA, **arrays, "e": numpy.int64(3)}]
+    assert from_list(rows).filter(condition="true").collect() == [
+        {"a": None, "b": [1, 2], "c": [[0.5], [None]], "d": [7], "e": 3}
+    ]
+
+
 def test_optimize_gives_a_pipeline_over_the_same_data(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     rows = [{"text": f"Officer {n} fell."} for n in range(3)]
@@ -228,6 +297,26 @@ def test_optimize_gives_a_pipeline_over_the_same_data(models: Any, monkeypatch: 
     assert len(better.collect()) == 3
     with pytest.raises(UsageError, match="policy"):
         own.optimize(policy="cheapest")
+    for none in ({"minutes": 0}, {"sample": 0}):
+        with pytest.raises(UsageError, match="a build needs time|a sample has rows"):
+            own.optimize(**none)
+
+
+def test_optimize_reads_the_files_that_rows_name(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(f"Officer {name} fell.\n", encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.csv").write_text("file\na.txt\nb.txt\nc.txt\n", encoding="utf-8")
+    parsing = [{"function": "document_to_string", "input_key": "file", "output_key": "report"}]
+    own = read_csv("data/rows.csv", parsing=parsing).map(
+        "find", prompt="List the officers.\n{{ input.report }}", output={"schema": {"officers": "list[string]"}}
+    )
+    better = own.optimize(minutes=1, sample=3)
+    asked = [prompt_of(request) for backend in models[0].opened for request in backend.requests]
+    assert any("Officer a fell." in prompt for prompt in asked)
+    assert better.plan.datasets == own.plan.datasets
+    assert len(better.collect()) == 3
 
 
 MEASURE = """

@@ -19,9 +19,11 @@ from scripted_redwell import ScriptedModels
 
 import engine
 from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json, read_xlsx
+from engine.custody.manifest import manifest_path
 from engine.errors import PipelineError, RedwellError, UsageError
 from engine.frame.session import session_case
 from engine.loader import parse_pipeline
+from engine.worker.crossings import was_written
 from storage.case import Case
 
 SCHEMA = {"schema": {"officer": "string"}}
@@ -195,6 +197,28 @@ def test_tables_are_written_in_every_format(models, records, tmp_path) -> None:
     with pytest.raises(UsageError, match="no folder"):
         frame.write_csv("nowhere/out.csv")
     assert len(models) == 3, "a file that cannot be written is refused before anything runs"
+
+
+def test_one_text_stands_for_a_list_of_it(models, records, tmp_path) -> None:
+    officers(read_folder(records)).write_csv(tmp_path / "o.csv", columns="officer")
+    assert (tmp_path / "o.csv").read_text(encoding="utf-8").startswith("officer")
+
+
+def test_files_written_from_python_are_redwells_own(models, records, tmp_path) -> None:
+    out, path = tmp_path / "o.csv", tmp_path / "c.redwell"
+    officers(read_folder(records)).write_csv(out, case=path)
+    with Case(path, read_only=True) as case:
+        assert was_written(case, out)
+        assert was_written(case, manifest_path(out))
+
+
+def test_a_pipeline_that_cannot_run_makes_no_case(models, records, tmp_path) -> None:
+    wrong = read_folder(records).filter(condition="input.nothing > 0")
+    code = from_list([{"n": 1}]).code_map(code="def transform(doc): return {}")
+    for frame, told in ((wrong, "nothing"), (code, "has not been trusted")):
+        with pytest.raises(PipelineError, match=told):
+            frame.collect(case=tmp_path / "c.redwell")
+    assert not list(tmp_path.glob("*.redwell*"))
 
 
 def test_schema_tells_fields_and_types(records, tmp_path) -> None:

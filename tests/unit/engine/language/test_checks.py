@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from engine.language.checks import check, field_flow
 from engine.loader import parse_pipeline
+from engine.operators.registry import REGISTRY
 
 HEAD = """\
 datasets:
@@ -135,3 +136,27 @@ def test_unknown_source_fields_leave_reads_open_until_they_are_known(registry: d
 def test_field_flow_gives_the_fields_after_each_step(registry: dict) -> None:
     plan = parse_pipeline(HEAD + FIND + group("g", "officer") + TAIL % "find, g", registry=registry).plan
     assert field_flow(plan) == {"main": frozenset({"officer", "acts"})}
+
+
+def test_a_resolved_field_that_rows_do_not_have_is_refused_unless_a_model_writes_it() -> None:
+    resolve = (
+        '  - name: same\n    type: resolve\n    comparison_prompt: "{{ input1.filename }} {{ input2.filename }}"\n'
+        "    output: {schema: {filenam: string}}\n"
+    )
+    chosen = [resolve, resolve + "    canonical: longest\n    resolution_prompt: '{{ inputs[0].filename }}'\n"]
+    for operator in chosen:
+        assert found([operator], REGISTRY) == [
+            f"{place([operator], 'string}}')}: "
+            "operator 'same': output.schema.filenam reads the field 'filenam', which nothing before it writes"
+            " | Did you mean 'filename'? Fields here: filename, path, text, pages, kind."
+        ]
+    assert found([resolve + "    resolution_prompt: '{{ inputs[0].filename }}'\n"], REGISTRY) == []
+
+
+def test_a_part_that_a_type_has_not_is_placed_by_letters() -> None:
+    operator = (
+        '  - name: find\n    type: map\n    prompt: "{{ input.text }}"\n    output: {schema: {fee: amount}}\n'
+        "    validate: [output.kind == 'Prüfgebühr' or output.fee.vale > 0]\n"
+    )
+    [problem] = found([operator], REGISTRY)
+    assert problem.startswith(f"{place([operator], 'output.fee')}: operator 'find': reads 'vale' of 'fee'")

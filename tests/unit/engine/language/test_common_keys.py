@@ -127,6 +127,47 @@ def test_an_example_without_what_the_prompt_reads_is_found() -> None:
     assert problem.startswith("p.yaml:8:9: operator 'find': the input of this example lacks text")
 
 
+def test_an_example_is_held_to_the_prompt_and_not_to_the_judges() -> None:
+    judge = 'gleaning: {validation_prompt: "Good? {{ input.kind }}"}'
+    [problem] = problems(judge, "examples:", "  - {input: {txt: Roy came.}, output: {count: 1}}")
+    assert "the input of this example lacks text" in problem
+    assert problems(judge, "examples:", "  - {input: {text: Roy came.}, output: {count: 1}}") == []
+
+
+def problems_of(operator: str) -> list[str]:
+    operations = f"operations: [{{name: find, {operator}}}]\n"
+    loaded = parse_pipeline("datasets: {records: {type: folder, path: records}}\n" + operations + TAIL, file="p.yaml")
+    return [problem.message for problem in check(loaded.plan, positions=loaded.positions)]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("inputs: [{text: a}]", ["this example has no reduce_key, which the prompt uses"]),
+        ("inputs: [{text: a}], reduce_key: {}", ["the reduce_key of this example lacks kind, which the prompt reads"]),
+        ("inputs: [{text: a}], reduce_key: {kind: a}", []),
+    ],
+)
+def test_an_example_has_all_variables_that_the_prompt_uses(given: str, found: list[str]) -> None:
+    prompt = '"{{ reduce_key.kind }}: {% for i in inputs %}{{ i.text }}{% endfor %}"'
+    more = f"output: {{schema: {{who: string}}}}, examples: [{{{given}, output: {{who: b}}}}]"
+    assert problems_of(f"type: reduce, reduce_key: kind, prompt: {prompt}, {more}") == found
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ("{who: Roy}", []),
+        ("{long: 3}", ["the input of this example lacks pages, which the prompt reads"]),
+        ("{who: Roy, long: 3}", ["the input of this example lacks pages, which the prompt reads"]),
+    ],
+)
+def test_an_example_is_held_to_the_prompts_that_answer_what_it_answers(output: str, found: list[str]) -> None:
+    parts = '{prompt: "{{ input.text }}", output_keys: [who]}, {prompt: "{{ input.pages }}", output_keys: [long]}'
+    operator = f"type: parallel_map, prompts: [{parts}], output: {{schema: {{who: string, long: integer}}}}"
+    assert problems_of(f"{operator}, examples: [{{input: {{text: a}}, output: {output}}}]") == found
+
+
 def test_a_key_that_changes_nothing_is_warned_about() -> None:
     text = HEAD.replace('    prompt: "{{ input.text }}"\n', "").replace("type: map", "type: filter")
     text = text.replace('    output: {schema: {officers: "list[string]", count: integer}}\n', "")

@@ -184,3 +184,17 @@ def test_any_text_is_refused_or_computed_or_fails_as_an_item(text: str) -> None:
         expression.seen({"a": [1]}, {})
     except ItemError:
         pass
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("output['ä'] == 'ö' and output.n > 1", (1, 24)),
+        ("  output['日本'] == 'ö' and output.n > 1", (1, 27)),
+        ("output.a == 'ü' and\noutput['é'] == 1 or output.n", (2, 21)),
+        ("(output.a == 'ü' and\n output['é'] == 1 or output.n)", (2, 22)),
+        ("\n\n(output.a == 'ü' and\n output.n)", (4, 2)),
+    ],
+)
+def test_places_count_letters_and_not_bytes(text: str, place: tuple[int, int]) -> None:
+    assert Expression.parse(text).place_of("n") == place

@@ -97,3 +97,60 @@ def test_where_the_type_is_not_known_any_field_may_be_there() -> None:
     plan = parse_pipeline(text, file="p.yaml").plan
     assert check(plan) == []
     assert field_flow(plan)["main"] == {"x", "all", "_counts_prereduce_group"}
+
+
+@pytest.mark.parametrize(
+    "type", ["string", "string[2..80]", "quote", "integer(1..5)", "boolean", "enum[a, b]", "string?", "string | float"]
+)
+def test_what_is_neither_a_list_nor_a_dictionary_is_refused(type: str) -> None:
+    [problem] = problems(type, "people", "people")
+    assert problem.startswith(f"10: the field 'people' is of type {type}, not a list or a dictionary")
+
+
+@pytest.mark.parametrize("type", ["list[string]?", "dict[string]", "{name: string}", "date()", "list[string] | string"])
+def test_what_may_be_a_list_or_a_dictionary_is_not(type: str) -> None:
+    assert problems(type, "people", "people") == []
+
+
+@pytest.mark.parametrize(("type", "advice"), [("list[string]", "Use unnest for lists."), ("string", "Name a field")])
+def test_columns_are_made_of_dictionaries_alone(type: str, advice: str) -> None:
+    text = PIPELINE.format(type=type, key="kind", read="kind", keys="")
+    loaded = parse_pipeline(text.replace("type: unnest\n", "type: unnest_columns\n"), file="p.yaml")
+    [problem] = check(loaded.plan, positions=loaded.positions)
+    assert (problem.message, problem.line) == (f"the field 'people' is of type {type}, not a dictionary", 10)
+    assert problem.advice.startswith(advice)
+
+
+CLASH = "the dictionary in 'people' has a field 'kind', and so have the rows: where the two differ, a row fails"
+
+
+@pytest.mark.parametrize(
+    ("type", "keys", "warned"),
+    [
+        ("{kind: string, name: string}", "", True),
+        ("{kind: string, name: string}", "expand_fields: [name]", False),
+        ("list[{kind: string, name: string}]", "recursive: true", True),
+        ("list[{kind: string, name: string}]", "", False),
+    ],
+)
+def test_a_lifted_field_that_rows_have_already_is_warned_of(type: str, keys: str, warned: bool) -> None:
+    found = problems(type, "kind", "kind", keys)
+    assert [problem.split(" List")[0] for problem in found] == ([f"10: {CLASH}"] if warned else [])
+    assert all("List the fields to lift in expand_fields" in problem for problem in found)
+
+
+@pytest.mark.parametrize(("keys", "warned"), [("", True), ("keys: [name]", False)])
+def test_an_entry_that_rows_have_already_as_a_field_is_warned_of(keys: str, warned: bool) -> None:
+    text = PIPELINE.format(type="{kind: string, people: string}", key="kind", read="kind", keys=f"    {keys}")
+    loaded = parse_pipeline(text.replace("type: unnest\n", "type: unnest_columns\n"), file="p.yaml")
+    found = [(p.message, p.severity) for p in check(loaded.plan, positions=loaded.positions)]
+    assert found == ([(CLASH, "warning")] if warned else [])
+
+
+def test_code_may_make_a_list_of_a_text() -> None:
+    code = "def transform(doc): return {'people': doc['people'].split()}"
+    text = PIPELINE.format(type="string", key="people", read="people", keys="")
+    text = text.replace("[find, each, group]", "[find, cut, each, group]").replace(
+        "  - name: each", f'  - {{name: cut, type: code_map, code: "{code}"}}\n  - name: each'
+    )
+    assert check(parse_pipeline(text, file="p.yaml").plan) == []

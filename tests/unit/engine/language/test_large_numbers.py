@@ -22,6 +22,11 @@ TEXT = "word " * 30_000  # 150,000 characters
         ("{{ input.get('absent', 200000) }}", 6),
         ("{{ input.rows | selectattr('n', 'gt', 200000) | list | length }}", 1),
         ("{{ input.text.find('x', 140000) }}", 2),
+        ("{% macro m(n) %}{{ n }}{% endmacro %}{{ m(200000) }}", 6),
+        ("{% macro m(n, o) %}{{ o }}{% endmacro %}{{ m(1, o=input.rows[1].n) }}", 6),
+        ("{% for r in input.rows %}{% if loop.changed(1, r.n) %}x{% endif %}{% endfor %}", 2),
+        ("{{ dict(a=1, n=300000).n }}", 6),
+        ("{% set kept = namespace(a=1, n=input.rows[1].n) %}{{ kept.n }}", 6),
     ],
 )
 def test_large_numbers_that_make_nothing_large_work(template: str, length: int) -> None:

@@ -50,6 +50,11 @@ def test_mentions_include_what_is_read_only_if_present() -> None:
         ("{{ inputs | map(attribute='a') | join(', ') }} of {{ inputs | length }}", {"a"}),
         ("{% for i in inputs[:5] | sort(attribute='when') if i.ok %}{{ i.a }}{% endfor %}", {"when", "ok", "a"}),
         ("{{ reduce_key }} {{ inputs | selectattr('x.y') | map(attribute='b') | list }}", {"x", "b"}),
+        ("{{ inputs | sort(attribute='when,officer.last') | map(attribute='b') | list }}", {"when", "officer", "b"}),
+        ("{{ inputs | map(attribute='a', default='') | join }}", set()),
+        ("{% for i in inputs | selectattr('x', 'defined') %}{{ i.x }}{{ i.b }}{% endfor %}", {"b"}),
+        ("{{ inputs | rejectattr('x', 'undefined') | map(attribute='y') | list }}", {"y"}),
+        ("{{ inputs | selectattr('x', 'gt', 3) | list | length }}", {"x"}),
     ],
 )
 def test_fields_read_through_inputs(text: str, fields: set[str]) -> None:
@@ -258,3 +263,20 @@ def test_a_long_record_may_be_worked_with() -> None:
     """A hundred times of a text of 1.5 million characters are inside the bounds."""
     text = "{% for i in range(100) %}{{ input.text | replace('x', 'y') | length }}{% endfor %}"
     assert Template.parse(text).render(input={"text": "x" * 1_500_000}) == "1500000" * 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ reduce_key.officer }}",
+        "{{ reduce_key }}",
+        "{{ reduce_key | tojson }}",
+        "{{ reduce_key[inputs[0].kind] }}",
+        "{% for name, value in reduce_key.items() %}{{ value }}{% endfor %}",
+        "{% for name in reduce_key %}{{ name }}{% endfor %}",
+    ],
+)
+def test_the_key_of_a_group_is_no_row_that_may_have_further_fields(text: str) -> None:
+    template = Template.parse(text, variables=MANY)
+    assert template.reads("reduce_key") == ({"officer"} if "officer" in text else set())
+    assert not template.reads_unknown

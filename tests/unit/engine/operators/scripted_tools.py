@@ -38,6 +38,7 @@ class ScriptedTools:
         self.embedded = []
         self.reports = []
         self.trusts_code = False
+        self.joined_fields = ((), ())
         self.record = CallRecord()
         self.models = []
         self.found = {}

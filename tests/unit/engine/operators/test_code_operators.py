@@ -107,6 +107,14 @@ async def test_code_reduce_with_a_limit_takes_the_smallest_groups():
     assert [r.row for r in outcome.rejected] == rows[:3]
 
 
+async def test_the_limit_of_code_reduce_is_not_used_up_by_rows_without_the_key():
+    rows = rows_of({"value": 1}, {"value": 2}, *({"k": k, "value": 1} for k in "aab"))
+    outcome = await run(CodeReduce(name="r", code=STATS, reduce_key="k", limit=1), rows)
+    assert [v["k"] for v in values_of(outcome)] == ["b"]
+    assert [f.row for f in outcome.failed] == rows[:2]
+    assert [r.row for r in outcome.rejected] == rows[2:4]
+
+
 async def test_a_group_that_fails_fails_all_its_rows():
     rows = rows_of({"k": "a", "value": 1}, {"k": "b", "value": "x"}, {"k": "b", "value": 1}, {"value": 1})
     outcome = await run(CodeReduce(name="r", code=STATS, reduce_key=("k",)), rows)
@@ -123,10 +131,18 @@ async def test_a_group_that_fails_fails_all_its_rows():
         ({"code": "async def transform(doc): pass"}, "transform is async"),
         ({"code": "\0"}, "the code cannot be read|the code is no Python"),
         ({"code": "x = " + "(" * 10_000}, "the code is no Python|the code cannot be read"),
+        ({"code": "def transform(doc): return {}\nreturn 1"}, "'return' outside function .line 2: return 1"),
+        ({"code": "def transform(doc):\n    break"}, "'break' outside loop .line 2: break"),
+        ({"code": "def transform(doc):\n    await doc"}, "'await' outside async function .line 2: await doc"),
+        ({"code": "def transform(doc, doc): pass"}, "duplicate argument 'doc' .*line 1: def transform"),
+        ({"code": "def transform(doc):\n    x = 2\n    global x"}, "before global declaration .line 3: global x"),
+        ({"code": "def transform(doc):\n    nonlocal y"}, "no binding for nonlocal 'y' found .line 2: nonlocal y"),
         ({"code": KEYWORDS, "limit": 0}, "limit must be at least 1, not 0"),
         ({"code": KEYWORDS, "concurrent_thread_count": 0}, "concurrent_thread_count must be at least 1"),
         ({"code": KEYWORDS, "timeout_seconds": 0}, "timeout_seconds must be above 0"),
+        ({"code": KEYWORDS, "timeout_seconds": float("inf")}, "timeout_seconds must be above 0 and at most 1000000"),
         ({"code": KEYWORDS, "memory_bytes": 1000}, "memory_bytes must be at least"),
+        ({"code": KEYWORDS, "memory_bytes": 10**30}, "memory_bytes must be at most"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
@@ -182,6 +198,20 @@ def test_a_transform_may_be_made_in_other_ways(code):
 def test_the_fields_that_code_surely_reads_are_known(line, needed, is_all):
     source = f"def transform(doc):\n    {line}"
     assert reading_of(source) == Reading(frozenset(needed), is_all=is_all)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import functools\n@functools.cache\ndef transform(doc): return {'a': doc['x']}",
+        "def other(doc): return {}\ndef transform(doc): return {'a': doc['x']}\ntransform = other",
+        "def transform(doc): return {'a': doc['x']}\nif True:\n    def transform(doc): return {}",
+        "def transform(doc): return {'a': doc['x']}\nfrom json import loads as transform",
+        "def transform(doc): return {'a': doc['x']}\nfrom json import *",
+    ],
+)
+def test_nothing_is_known_of_the_fields_where_another_transform_may_be_called(code):
+    assert reading_of(code) == Reading()
 
 
 def test_traits():

@@ -165,3 +165,27 @@ def test_an_order_by_embeddings_alone_asks_no_model(bench):
     run(bench, f"{WINDOWS}, rerank_call_budget: 0", ROWS)
     node = pipeline(bench.folder / "rows.jsonl", f"- {{name: op, {WINDOWS}, rerank_call_budget: 0}}").plan.operators[0]
     assert (bench.calls, node.traits().calls_model, node.traits().embeds) == ([], False, True)
+
+
+@pytest.mark.parametrize(
+    ("operator", "field"),
+    [
+        ('type: extract, prompt: "Acts", document_keys: [text]', "text_extracted_op"),
+        ('type: answer, questions: [{question: "Who?", name: officer}]', "officer"),
+        (CLUSTER, "text"),
+    ],
+)
+@pytest.mark.parametrize(
+    "key", ["validate: ['len(output.{}) > 0']", 'gleaning: {{validation_prompt: "Is {{{{ output.{} }}}} all?"}}']
+)
+def test_what_judges_an_answer_names_its_fields_or_those_of_the_row(tmp_path, operator, field, key):
+    source = write_jsonl(tmp_path / "rows.jsonl", ROWS)
+
+    def found(name):
+        loaded = pipeline(source, f"- {{name: op, {operator}, {key.format(name)}}}")
+        return [(p.message, p.advice) for p in check(loaded.plan, source_fields={"records": ["text", "links"]})]
+
+    assert found(field) == found("text") == []
+    [(message, advice)] = found(field.replace("e", "ee"))
+    assert f"reads the field {field.replace('e', 'ee')!r}, which nothing before it writes" in message
+    assert f"Did you mean {field!r}?" in advice

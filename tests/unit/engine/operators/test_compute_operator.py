@@ -55,6 +55,15 @@ def test_traits_name_what_is_read_of_the_row_and_written():
     assert compute(fields={"a": "input.x"}).written_fields() == ("a", "a_basis")
 
 
+async def test_a_field_may_read_what_one_before_it_rests_on():
+    node = compute(fields={"twice": "input.n * 2", "why": "output.twice_basis.reason"})
+    assert node.traits().reads == {"n"}
+    rows = values_of(await run(node, rows_of({"n": 2}, {"n": None})))
+    assert [row["why"] for row in rows] == [None, "input.n is null"]
+    without = compute(fields={"a": "input.x", "b": "output.a_basis.reason"}, basis=False)
+    assert without.traits().reads == {"x", "a_basis"}
+
+
 def test_rates_of_a_file_become_part_of_the_plan(tmp_path):
     (tmp_path / "rates.csv").write_text(CSV, encoding="utf-8")
     loaded = parse_pipeline(PIPELINE.replace("RATES", "rates.csv"), directory=tmp_path)

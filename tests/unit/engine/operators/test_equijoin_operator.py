@@ -356,3 +356,11 @@ def test_a_third_field_in_the_way_is_an_error():
 def test_unknown_fields_of_one_side_leave_the_flow_open():
     loaded = parse_pipeline(PIPELINE.format(prompt="{{ left.text }} {{ right.name }}", condition="input.any_left == 1"))
     assert check(loaded.plan, source_fields={"articles": ("id", "text")}) == []
+
+
+async def test_known_fields_of_a_side_without_rows_are_null_and_get_two_names_where_the_other_side_has_them():
+    given = ScriptedTools()
+    given.joined_fields = (("id", "name"), ("id", "badge"))
+    node = equijoin(how="left")
+    outcome = await join(node, [{"id": 1, "name": "Roe"}], [], given)
+    assert values_of(outcome) == [{"id_left": 1, "name": "Roe", "id_right": None, "badge": None}]

@@ -94,3 +94,19 @@ async def test_lines_of_a_summary_are_not_those_of_its_document():
         node, rows_of(row, document="d1"), ScriptedTools(lambda _: {"rent": said("The rent is low", 2)})
     )
     assert [(row.values["rent"], row.cited) for row in outcome.rows] == [("The rent is low", {})]
+
+
+@pytest.mark.parametrize("written", [{"name": "Sgt. Varrick"}, "Sgt. Varrick", ["Sgt. Varrick"]])
+async def test_a_value_of_several_types_is_checked_as_what_it_is(written):
+    node = cite(officer="{name: string} | list[string] | string")
+    outcome = await run(node, rows_of({"text": LETTER}), ScriptedTools(lambda _: {"officer": said(written, 2)}))
+    assert [row["officer"] for row in values_of(outcome)] == [written]
+    wrong = {"name": "Mara"} if isinstance(written, dict) else "Mara"
+    outcome = await run(node, rows_of({"text": LETTER}), ScriptedTools(lambda _: {"officer": said(wrong, 2)}))
+    assert [row["officer"] for row in values_of(outcome)] == [{"name": None} if isinstance(written, dict) else None]
+
+
+async def test_a_typed_value_beside_another_type_is_checked_by_its_text():
+    node = cite(on="integer | date()")
+    outcome = await run(node, rows_of({"text": LETTER}), ScriptedTools(lambda _: {"on": said("May 3, 2021", 2)}))
+    assert [row["on"]["iso"] for row in values_of(outcome)] == ["2021-05-03"]

@@ -4,6 +4,7 @@ from scripted_tools import ScriptedTools, prompt_of, replaced, rows_of, run, sch
 from engine.errors import PipelineError
 from engine.operators.filter import Filter
 from engine.operators.map import Map
+from engine.operators.parallel_map import ParallelMap, PromptPart
 from engine.rows import Span
 
 TEXT = "Officer Diaz arrived.\nHe struck Mr. Roe\nwith a baton. Sgt. Li wrote it down."
@@ -45,6 +46,30 @@ async def test_input_limits_what_the_prompt_sees():
     assert prompt_of(tools.requests[0]).startswith('{"a":1}\n')
     assert node.traits().reads == {"a"}
     assert not node.traits().reads_unknown
+
+
+SEEN = {"schema": schema(x="string"), "input": ("text",)}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda prompt: Map(name="m", prompt=prompt, **SEEN),
+        lambda prompt: Filter(name="f", prompt=prompt, schema=schema(x="boolean"), input=("text",)),
+        lambda prompt: ParallelMap(name="p", prompts=(PromptPart(prompt=prompt, output_keys=("x",)),), **SEEN),
+    ],
+)
+def test_a_field_that_a_prompt_reads_and_input_leaves_out_is_refused(make):
+    with pytest.raises(PipelineError, match="a prompt reads the field 'txt', which input leaves out") as caught:
+        make(template("{{ input.text }} {{ input.txt }}"))
+    assert "Did you mean 'text'?" in caught.value.advice
+    make(template("{{ input.text }} {{ input.txt | default('') }}"))
+
+
+def test_a_field_that_a_batch_prompt_reads_and_input_leaves_out_is_refused():
+    prompt, batch = template("{{ input.text }}"), template("{% for i in inputs %}{{ i.txt }}{% endfor %}", "inputs")
+    with pytest.raises(PipelineError, match="a prompt reads the field 'txt', which input leaves out"):
+        Map(name="m", prompt=prompt, batch_prompt=batch, **SEEN)
 
 
 async def test_a_field_that_is_missing_in_a_row_fails_that_row():

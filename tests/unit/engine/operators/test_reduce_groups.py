@@ -9,7 +9,8 @@ from scripted_tools import prompt_of as asked_of
 
 from engine.errors import PipelineError
 from engine.language.checks import check
-from engine.operators.reduce import Reduce, ValueSampling, group_rows
+from engine.operators.grouping import group_rows
+from engine.operators.reduce import Reduce, ValueSampling
 
 REVIEWS = ("great battery", "lags", "decent", "battery lasts long", "too warm", "light")
 
@@ -55,6 +56,27 @@ def test_the_order_of_a_list_does_not_count_for_what_forms_a_group():
         {"tags": ["a", "b"]}, {"tags": ["b", "a"]}, {"tags": ["a"]}, {"tags": ["a", "a"]}, {"tags": [{"x": 1}, "a"]}
     )
     assert [len(group) for group in group_rows(rows, ["tags"])] == [2, 1, 1, 1]
+
+
+def test_what_is_equal_is_one_group_however_it_is_written():
+    keys = [{"a": 1, "b": 2}, {"b": 2, "a": 1.0}, [{"x": 1, "y": 2}], [{"y": 2, "x": 1}], 1, 1.0, True, "1", 1.5]
+    assert [len(group) for group in group_rows(rows_of(*({"k": key} for key in keys)), ["k"])] == [2, 2, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("settings", [{"aggregate": {"n": {"count": "reveiw"}}}, {"lineage": ("reveiw",)}])
+async def test_a_field_that_no_row_has_fails_the_rows_before_a_model_is_asked(settings):
+    tools, rows = ScriptedTools(echo), reviews("x", "y")
+    outcome = await run(reduce(**settings), rows, tools)
+    assert ([f.row for f in outcome.failed], tools.requests) == (rows, [])
+    assert "there is no field 'reveiw'; the fields there are: product, product_id, review" in outcome.failed[0].error
+
+
+async def test_limit_counts_groups_and_rows_without_the_key_fail_beside_them():
+    rows = rows_of({"review": "x"}, {"review": "y"}, *({"product": p, "review": "x"} for p in "aab"))
+    outcome = await run(reduce(limit=1), rows, ScriptedTools(echo))
+    assert [row["product"] for row in values_of(outcome)] == ["b"]
+    assert [f.row for f in outcome.failed] == rows[:2]
+    assert [r.row for r in outcome.rejected] == rows[2:4]
 
 
 async def test_no_rows_make_no_groups():
@@ -334,3 +356,27 @@ def test_what_is_inside_a_fold_that_was_stopped_is_asked_once(tmp_path, more):
     if not more:
         assert desk.values(result)[0]["seen"] == "review0+review1+review2+review3+review4+review5"
     desk.case.close()
+
+
+WRONG = "{{ reduce_key.prodcut }}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"prompt": WRONG},
+        {"fold_prompt": template("{{ inputs }} {{ output }} " + WRONG, "inputs", "output", "reduce_key")},
+        {"merge_prompt": template("{{ outputs }} " + WRONG, "outputs", "reduce_key")},
+        {"value_sampling": ValueSampling(method="sem_sim", sample_size=1, query_text=template(WRONG, "reduce_key"))},
+    ],
+)
+def test_a_field_that_is_no_key_is_refused_in_what_reads_the_key(settings):
+    with pytest.raises(PipelineError, match="reduce_key field 'prodcut', which reduce_key does not name") as caught:
+        reduce(**settings)
+    assert "Did you mean 'product'?" in caught.value.advice
+
+
+def test_one_group_of_all_rows_has_no_key_to_read():
+    with pytest.raises(PipelineError, match="reads reduce_key field 'product'") as caught:
+        reduce("{{ reduce_key.product }} {{ inputs }}", reduce_key="_all")
+    assert caught.value.advice == "_all is one group, which has no key."

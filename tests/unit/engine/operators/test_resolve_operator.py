@@ -380,6 +380,7 @@ async def test_on_the_sample_case_rules_alone_join_no_two_officers():
         ({"limit_comparisons": -1}, "must not be negative"),
         ({"same_as": [["a"]]}, "same_as must be a list of pairs"),
         ({"blocking_conditions": ("left.x ==",)}, "is no expression"),
+        ({"resolution_prompt": NAME, "input": {"nam": "string"}}, "reads the field 'name', which input leaves out"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
@@ -392,3 +393,10 @@ def test_traits_read_what_prompts_and_rules_need():
     assert traits.reads == {"name", "badge"}
     assert traits.writes == {"name"}
     assert not traits.row_local
+
+
+def test_fields_whose_values_are_chosen_must_be_there_and_those_that_a_model_writes_need_not():
+    new = schema(animal="string", animal_original="string")
+    assert resolve(schema=new).traits().reads == {"name", "animal"}
+    assert resolve(schema=new, resolution_prompt=NAME, canonical="longest").traits().reads == {"name", "animal"}
+    assert resolve(schema=new, resolution_prompt=NAME).traits().reads == {"name"}

@@ -145,6 +145,16 @@ async def test_outliers_around_a_center_of_one_s_own():
     assert await taken(outliers(outliers=3, center={"t": "center"}), rows, tools) == [1]
 
 
+async def test_custom_and_a_center_may_hold_lists_and_dictionaries():
+    rows = rows_of({"n": 0, "t": {"a": [1, {"b": 2}]}}, {"n": 1, "t": ["x"]}, {"n": 2, "t": "x"})
+    assert await taken(sample("custom", samples=({"t": {"a": [1, {"b": 2}]}}, {"t": ["x"]})), rows) == [0, 1]
+    with pytest.raises(PipelineError, match=r'no row has the values \{"t":\{"a":\[2\]\}\}'):
+        await run(sample("custom", samples=({"t": {"a": [2]}},)), rows)
+    tools = ScriptedTools(vectors={'{"a":[1,{"b":2}]}': [1, 0], '["x"]': [0, 1], "x": [1, 0.1]})
+    node = outliers(outliers=1, keep=True, center={"t": {"a": [1, {"b": 2}]}})
+    assert await taken(node, rows, tools) == [1]
+
+
 def ranked(method, **settings):
     query = settings.pop("query", "refund now")
     return sample(method, keys=("subject", "body"), query=template(query), **settings)
@@ -175,6 +185,15 @@ async def test_a_query_is_filled_in_from_the_first_row_of_each_group():
     )
     node = ranked("top_fts", query="{{ input.q }}", samples=1, stratify_key=("g",), samples_per_group=True)
     assert await taken(node, rows) == [1, 3]
+
+
+async def test_a_group_whose_query_cannot_be_filled_in_fails_alone():
+    rows = rows_of({"n": 0, "g": 1}, {"n": 1, "g": 1, "q": "dog"}, {"n": 2, "g": 2, "q": "cat", "body": "cat"})
+    node = ranked("top_fts", query="{{ input.q }}", samples=1, stratify_key=("g",), samples_per_group=True)
+    outcome = await run(node, rows)
+    assert [row["n"] for row in values_of(outcome)] == [2]
+    assert [f.row for f in outcome.failed] == rows[:2]
+    assert "there is no field 'q'" in outcome.failed[0].error
 
 
 async def test_top_embedding_compares_with_the_query():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,10 @@ from engine.errors import PipelineError
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.operators.asking.lengths import cut
+from engine.operators.asking.model_node import Agree
 from engine.operators.filter import Filter
 from engine.operators.map import Map
+from engine.operators.parallel_map import ParallelMap, PromptPart
 from engine.operators.resolve import Resolve
 from models.errors import ModelCrashed
 
@@ -305,3 +308,41 @@ def test_split_is_for_map_and_filter():
             schema=schema(a="string"),
             too_long="split",
         )
+
+
+# -- several answers ---------------------------------------------------------------------------------------------------
+
+EVERY_WAY = pytest.mark.parametrize("how", ["head", "middle_out", "head_tail", "split"])
+
+
+def differing(request):
+    """Answer each part in another way, so that the answers have to be merged."""
+    return {"name": f"to {shown(request)[-1:]}"}
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    ("more", "readings"),
+    [
+        ({"samples": 2}, {(7, None), (8, None)}),
+        ({"agree": 3}, {(7, None), (8, None), (9, None)}),
+        ({"agree": Agree(times=2, model="other")}, {(7, None), (8, "other")}),
+    ],
+)
+async def test_each_answer_about_a_text_that_is_too_long_has_its_own_seed_and_model(how, more, readings):
+    tools = tools_with(differing)
+    outcome = await run(asking(how, **more), rows_of({"text": LONG}), tools)
+    assert not outcome.failed
+    asked = Counter((request.seed, model) for request, model in zip(tools.requests, tools.models, strict=True))
+    assert set(asked) == readings
+    assert len(set(asked.values())) == 1  # all parts and what merges them, as often for each
+
+
+@EVERY_WAY
+async def test_a_prompt_of_parallel_map_asks_its_own_model_about_a_text_that_is_too_long(how):
+    part = PromptPart(prompt=template("{{ input.text }}\nWho?"), output_keys=("name",), model="other")
+    node = ParallelMap(name="ask", prompts=(part,), schema=schema(name="string"), too_long=how)
+    tools = tools_with(differing)
+    outcome = await run(node, rows_of({"text": LONG}), tools)
+    assert not outcome.failed
+    assert set(tools.models) == {"other"}

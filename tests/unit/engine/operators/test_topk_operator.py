@@ -42,6 +42,7 @@ async def test_the_rows_with_the_words_are_kept_the_others_rejected_with_the_rea
 async def test_k_below_1_is_a_share():
     assert len((await run(topk(k=0.5), TICKETS, ScriptedTools())).rows) == 2
     assert len((await run(topk(k=0.01), TICKETS, ScriptedTools())).rows) == 1
+    assert topk(k=0.29).count(100) == 29  # 0.29 * 100 is a little less
 
 
 async def test_more_than_there_are_keeps_all():

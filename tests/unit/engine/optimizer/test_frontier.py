@@ -66,10 +66,26 @@ def test_where_the_users_own_is_too_slow_the_best_that_fits_is_taken_and_said_to
     assert choose([], OWN, Policy("within-minutes", 2)).reason.startswith("no plan reads all rows within 2 minutes")
 
 
-@pytest.mark.parametrize("text", ["", "worst", "within-minutes", "within-minutes soon", "within-minutes -1", "best 3"])
+@pytest.mark.parametrize(
+    "text", ["", "worst", "within-minutes", "within-minutes soon", "within-minutes -1", "within-minutes nan", "best 3"]
+)
 def test_a_policy_that_is_none_is_refused(text):
     with pytest.raises(UsageError):
         read_policy(text)
+
+
+def test_a_plan_that_keeps_or_merges_other_rows_for_no_known_reason_is_not_chosen_for_being_fast():
+    guess, slower = Point(6, 3.9, 10.0, is_guess=True), Point(7, 2.0, 500.0)
+    for policy in ("fastest", "within-minutes 9"):
+        assert choose([guess, slower], OWN, read_policy(policy)).plan == 7
+    assert choose([guess], OWN, read_policy("fastest")).plan == OWN.plan
+
+
+def test_less_than_a_minute_and_a_half_is_told_in_seconds():
+    found = choose([Point(2, 1.5, 30.0)], OWN, Policy("within-minutes", 0.1))
+    assert found.reason == "no plan reads all rows within 0.1 minutes; this is the fastest, 30 seconds"
+    found = choose([Point(2, 1.5, 5.0)], Point(1, 2.0, 80.0), Policy("within-minutes", 0.1))
+    assert found.reason.endswith("; your own takes 80 seconds")
 
 
 def test_policies_are_read():

@@ -126,3 +126,15 @@ async def test_a_missing_model_ends_the_search_and_not_the_directive():
 
     with pytest.raises(ModelMissing):
         await propose("clarify_instructions", missing)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("duplicate_key_resolution", "{{ input1.officer }} and {{ input2.officer }}"),
+        ("pre_joining", "{{ left.fits_left_gist }} and {{ right.fits_right_gist }}"),
+    ],
+)
+async def test_a_prompt_about_two_rows_is_told_how_either_is_shown(name, shown):
+    _, [prompt] = await propose(name, lambda request: CASES[name].params)
+    assert f"shows {shown}, written exactly so" in prompt

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from scripted_build import Site, Toy, saying, toys
 from scripted_run import pipeline, prompt_of, write_texts
 
+import engine.optimizer.build
+from engine.errors import PipelineError, RunStopped
 from engine.optimizer.events import BuildFinished, CandidateFound, CandidateRated
 from engine.optimizer.report import report_body, report_html
+from engine.optimizer.sample_runs import SampleRunner
+from models.errors import ModelMissing
 
 TEXTS = {f"{n}.txt": f"Docket of week {n}.\nCR-10{n}7, a fine.\nCR-20{n}7, a term.\nThey were heard." for n in range(8)}
 FIND = (
     '  - {name: find, type: map, prompt: "List the cases. {{ input.text }}",'
     ' output: {schema: {cases: "list[{number: string, outcome: string}]"}}}\n'
+)
+OTHER = Toy(
+    "other",
+    "find",
+    lambda nodes: [saying(nodes[-1], "{{ input.text }} Which cases are listed, and how did they end?")],
 )
 
 
@@ -28,12 +39,7 @@ def built(tmp_path, monkeypatch, change=lambda cases, prompt: cases, find=FIND, 
 
     site = Site(tmp_path, answer, lambda rows: 3.0)
     loaded = pipeline(write_texts(tmp_path / "in", texts), find)
-    other = Toy(
-        "other",
-        "find",
-        lambda nodes: [saying(nodes[-1], "{{ input.text }} Which cases are listed, and how did they end?")],
-    )
-    with toys(monkeypatch, other):
+    with toys(monkeypatch, OTHER):
         return site, loaded, site.build(loaded)
 
 
@@ -48,8 +54,8 @@ def test_the_users_plan_gets_a_check_of_the_identifiers_it_copies(tmp_path, monk
     assert result.chosen.parent == result.user.id
     assert result.chosen.params == {"source": "text", "paths": ["cases.number"]}
     assert result.choice.reason == (
-        "your own plan does best, with a check by code: items whose cases.number stands nowhere in the text "
-        "are left out (0 of 16 on the sample)"
+        "automatic checks show no clear winner (best 3.00, your own 3.00); a check by code is added: "
+        "items whose cases.number stands nowhere in the text are left out (0 of 16 on the sample)"
     )
     assert [(event.plan, event.directive) for event in site.of(CandidateFound)] == [(2, "other"), (3, "located_items")]
     assert [(event.rows, event.score) for event in site.of(CandidateRated) if event.plan == 3] == [(8, 3.0)]
@@ -99,3 +105,35 @@ def test_a_list_that_is_checked_already_is_left_alone(tmp_path, monkeypatch):
     check = '  - {name: known, type: compute, basis: false, fields: {cases: "[c for c in input.cases if c.number]"}}\n'
     _, _, result = built(tmp_path, monkeypatch, find=FIND + check)
     assert result.chosen is result.user
+
+
+async def waiting(began):
+    began.set()
+    await asyncio.Event().wait()
+
+
+async def test_a_stop_while_a_check_is_looked_for_keeps_what_was_chosen(tmp_path, monkeypatch):
+    began = asyncio.Event()
+    monkeypatch.setattr(engine.optimizer.build, "guards", lambda *given: waiting(began))
+    site = Site(tmp_path, lambda request: {"cases": listed(request)}, lambda rows: 3.0)
+    with toys(monkeypatch, OTHER):
+        building = asyncio.create_task(site.building(pipeline(write_texts(tmp_path / "in", TEXTS), FIND)))
+        await began.wait()
+        building.cancel()
+        result = await building
+    assert (result.status, result.chosen) == ("stopped", result.user)
+    assert [event.status for event in site.of(BuildFinished)] == ["stopped"]
+
+
+@pytest.mark.parametrize("error", [RunStopped("a row failed"), PipelineError("wrong"), ModelMissing("gone")])
+def test_a_check_that_cannot_be_run_ends_no_build(tmp_path, monkeypatch, error):
+    run = SampleRunner.run
+
+    async def failing(runner, plan, *given):
+        if any(node.name == "find_located" for node in plan.operators):
+            raise error
+        return await run(runner, plan, *given)
+
+    monkeypatch.setattr(SampleRunner, "run", failing)
+    _, _, result = built(tmp_path, monkeypatch)
+    assert (result.status, result.chosen) == ("finished", result.user)

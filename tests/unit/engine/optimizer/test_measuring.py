@@ -52,6 +52,21 @@ def test_whole_plans_are_rated_by_the_users_own_function(site, records, monkeypa
     assert built(site, records, monkeypatch, None).chosen.directive == "one"
 
 
+KEPT = '  - {name: kept, type: filter, condition: input.found != ""}\n'
+
+
+def test_it_is_called_though_code_follows_what_is_rewritten_and_the_search_takes_all_its_time(
+    site, records, monkeypatch
+):
+    site.call_seconds = 1.0
+    measure = Measure(source=SHARE, metric_key="share")
+    with toys(monkeypatch, *(better(f"t{n}", f"fair {n}") for n in range(20))):
+        result = site.build(pipeline(records, FIND + KEPT), depth=0, minutes=1, measure=measure, settings=TRUSTED)
+    (rating,) = result.finals.own.ratings.values()
+    assert rating.grounds == (("share", 0.0),)
+    assert (result.own.score, result.points[0].score) == (1.0, 4.0)
+
+
 def test_without_trust_nothing_of_it_runs():
     with pytest.raises(UsageError, match="not been trusted") as caught:
         BuildOptions(measure=Measure(source=SHARE, metric_key="share"))

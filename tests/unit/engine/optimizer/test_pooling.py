@@ -145,3 +145,32 @@ def test_a_plan_that_merges_what_no_other_does_is_not_chosen_for_it():
     assert other.settle().candidate.id == 1
     assert contest_of(apart, merged, "gold of 7 rows").settle().candidate.id == 2
     assert contest_of(apart, grouped("a", "b"), "located").settle().candidate.id == 2
+
+
+def kept(*ids, failed=()):
+    """What a plan with a filter keeps of three records, each with a quote that stands there."""
+    rows = tuple(OutputRow(id=id, cells=(OutputCell(field="q", value="x", located=1.0),), sources=(id,)) for id in ids)
+    return PlanOutput(plan=the_plan(), inputs={id: {} for id in "abc"}, rows=rows, failed=failed)
+
+
+def filtering(contest, asked):
+    """The same contest, of plans with filters that ask so."""
+    for entry, prompt in zip(contest.everyone(), asked, strict=True):
+        keep = f"  - {{name: keep, type: filter, prompt: '{prompt}', output: {{schema: {{yes: boolean}}}}}}\npipeline:"
+        plan = the_plan(PIPELINE.replace("pipeline:", keep, 1).replace("[find]", "[find, keep]"))
+        entry.candidate = replace(entry.candidate, plan=plan)
+    return contest
+
+
+def test_a_filter_that_keeps_other_rows_is_not_chosen_for_what_code_sees_of_them():
+    """A filter that rightly kept nothing was rated 1.00, one that kept everything 4.00."""
+    one, other = "{{ input.text }} Was force used?", "{{ input.text }} Is any force told of?"
+    for none, some in ((kept(), kept("a")), (kept("a"), kept("a", "b"))):
+        assert filtering(contest_of(none, some, "located", "completed"), (one, other)).settle().candidate.id == 1
+        for tells in ("pooled", "gold of 7 rows", "f1"):
+            names = ("located", tells) if tells == "pooled" else (tells,)
+            assert filtering(contest_of(none, some, *names), (one, other)).settle().candidate.id == 2
+    # Where the filters ask the same, or a row is there that failed, it is not for the filter that there are others.
+    assert filtering(contest_of(kept("a"), kept("a", "b"), "located"), (one, one)).settle().candidate.id == 2
+    lost = kept("a", "b", failed=("c: too long",))
+    assert filtering(contest_of(lost, kept("a", "b", "c"), "located"), (one, other)).settle().candidate.id == 2

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from scripted_build import Site, Toy, saying, toys
 from scripted_run import PLAIN, pipeline, prompt_of, write_jsonl, write_texts
 
 import engine.optimizer.sample_runs
-from engine.directives.base import Place
+from engine.directives.base import Params, Place
 from engine.directives.document_chunking import DocumentChunking
+from engine.directives.splicing import spliced
 from engine.directives.synthesised_blocking import SynthesisedBlocking
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
@@ -29,6 +30,7 @@ from engine.optimizer.events import (
 from engine.optimizer.frontier import Policy
 from engine.optimizer.sampling import drawn
 from engine.rows import Row
+from models.errors import ModelMissing
 from models.protocol import CHARACTERS_PER_TOKEN
 
 SCORES = {"bad": 1.0, "poor": 2.0, "fair": 2.5, "good": 3.0, "fine": 3.5, "right": 4.0}
@@ -188,11 +190,12 @@ def test_a_sample_is_enlarged_behind_a_filter(site, tmp_path, monkeypatch):
     records = write_jsonl(tmp_path / "rows.jsonl", rows)
     operations = '  - {name: keep, type: filter, condition: input.text.startswith("keep")}\n' + FIND
     with toys(monkeypatch, better("one", "good")):
-        site.build(pipeline(records, operations))
+        result = site.build(pipeline(records, operations))
     sample = drawn([Row.source("records", str(n), row) for n, row in enumerate(rows)], 0)[:8]
     kept = sum(row.values["text"].startswith("keep") for row in sample)
     (place,) = site.of(PlaceStarted)
     assert place.rows == min(4 * 8, math.ceil(8 * 8 / kept))
+    assert (result.finals.level, result.sample) == (place.rows, place.rows)  # whole plans are compared on no fewer
 
 
 def test_of_rows_that_take_long_to_read_plans_are_tried_on_fewer_first(site, tmp_path, monkeypatch):
@@ -296,6 +299,60 @@ def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, record
     assert dropped.directive == "wrong"
     assert "nothing" in dropped.reason
     assert result.chosen.directive == "right"
+
+
+def test_a_rewrite_that_fails_while_its_new_operators_are_rewritten_ends_no_build(site, records, monkeypatch):
+    def fails(request):
+        if prompt_of(request).startswith("fine") and "Record 7." in prompt_of(request):
+            raise ModelMissing("the weights are gone")
+        return answer(request)
+
+    site.answer = fails
+    first = Toy("first", "find", lambda nodes: [saying(nodes[-1], "fine {{ input.text }}", "new")])
+    inner = Toy("inner", "new", lambda nodes: [saying(nodes[-1], "good {{ input.text }}")])
+    with toys(monkeypatch, first, inner, better("other", "fair")):
+        result = site.build(pipeline(records, FIND), depth=1)
+    (dropped,) = site.of(CandidateDropped)
+    assert dropped.directive == "first"
+    assert "the weights are gone" in dropped.reason
+    assert result.chosen.directive == "other"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark(Params):
+    """What is put behind a prompt."""
+
+    mark: str
+
+
+class Marking(Toy):
+    """Puts one of some marks behind a prompt, each a variant."""
+
+    is_settled = True
+
+    def __init__(self, name, *marks):
+        super().__init__(name, "find", lambda nodes: [])
+        self._marks = marks
+
+    def variants(self, site):
+        return [Mark(mark=mark) for mark in self._marks]
+
+    def apply(self, site, params):
+        node = site.nodes[-1]
+        return spliced(site, [saying(node, f"{node.prompt.text} +{params.mark}")])
+
+
+def test_of_each_directive_the_best_plan_is_put_together_with_others_in_the_order_of_their_ratings(
+    site, records, monkeypatch
+):
+    site.answer = lambda request: {"found": "".join(word for word in prompt_of(request).split() if word[0] == "+")}
+    rated = {"": 1.0, "+a": 3.8, "+b": 3.4, "+c": 3.3, "+d": 3.2, "+e": 3.1}
+    site.score = lambda rows: rated.get(rows[0]["found"], 2.0)
+    with toys(monkeypatch, Marking("one", "a", "e"), *(Marking(f"of {mark}", mark) for mark in "bcd")):
+        result = site.build(pipeline(records, FIND), depth=0)
+    made = result.search.candidates
+    crossed = [one for one in made.values() if one.parent and made[one.parent].parent]
+    assert [(made[one.parent].params, one.directive) for one in crossed] == [({"mark": "a"}, "of b")]
 
 
 def test_a_second_build_makes_nothing_again(site, records, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plan_outputs import the_plan
 
 from engine.directives.base import AnswersSeen
-from engine.optimizer.evaluating import identifiers, seen_answers
+from engine.optimizer.evaluating import identifiers, not_always_text, not_always_there, seen_answers
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.rows import Row
 
@@ -33,3 +33,13 @@ def test_a_field_that_holds_one_word_with_a_digit_in_every_row_is_an_identifier(
     assert identifiers(rows) == {"id"}
     assert identifiers(rows[:1]) == frozenset()  # of one row nobody knows
     assert identifiers([*rows, Row.source("d", "x", {"id": "none", "name": "x"})]) == frozenset()
+
+
+def test_fields_that_some_row_lacks_or_has_no_text_in():
+    rows = [
+        Row.source("d", "a", {"text": "a", "badge": "1", "note": None, "n": 1}),
+        Row.source("d", "b", {"text": "b", "note": "x", "n": 2}),
+    ]
+    assert not_always_there(rows) == {"badge"}
+    assert not_always_text(rows) == {"badge", "note", "n"}
+    assert not_always_there([]) == not_always_text([]) == frozenset()

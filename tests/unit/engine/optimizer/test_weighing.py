@@ -91,7 +91,8 @@ def test_the_odds_of_lists_decide_between_them_and_not_their_length():
     every, some = listing(ALL), listing({"a": ["Roe", "Diaz"], "b": ["Kim", "Poe"]}, "Name")
     every, some = replace(every, odds=odds), replace(some, odds=odds)
     rater = Rater(ScriptedBackend(lambda request: pytest.fail("a model was asked")))
-    assert rater.rate(some, [every]).score > rater.rate(every, [some]).score
+    first, second = rater.rate([some, every])
+    assert first.score > second.score
 
 
 def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely():
@@ -104,11 +105,12 @@ def test_an_empty_list_is_no_lack_where_all_that_others_list_is_unlikely():
     empty, full = replace(listing(none), odds=odds), replace(listing(two, "Name"), odds=odds)
     agent = Rater(ScriptedBackend(lambda request: pytest.fail("a model was asked")))
     assert weighed([empty, full])[0]["b"] > weighed([empty, full])[1]["b"]
-    assert agent.rate(empty, [full]).score > agent.rate(full, [empty]).score
+    rated, other = agent.rate([empty, full])
+    assert rated.score > other.score
     # In the first record the signals see a full list beside the odds; of the empty one the odds alone tell.
     first, second = (weighed([empty, full])[0][id] for id in "ab")
     seen = (POOLED_WEIGHT * first + (1 - POOLED_WEIGHT) * 1.0 + second) / 2
-    assert agent.rate(empty, [full]).score == pytest.approx(1 + 3 * seen)
+    assert rated.score == pytest.approx(1 + 3 * seen)
 
 
 class Odds(ScriptedBackend):
@@ -138,6 +140,7 @@ async def test_each_item_of_all_plans_is_asked_about_once_behind_the_same_text()
     [
         ("Read:\n{{ input.text }}\n\nWho slept?", True),
         ("Read:\n{{ input.summary }}\n\nWho slept?", False),  # an operator before it writes that
+        ("Read:\n{{ input.text + 1 }}\n\nWho slept?", False),  # it cannot be filled in
     ],
 )
 async def test_items_are_asked_about_behind_the_users_own_prompt_where_the_row_has_what_it_shows(prompt, is_own):

@@ -32,6 +32,13 @@ def test_how_likely_a_list_was_to_be_empty_counts_and_is_told_where_it_is_not_su
     assert listed.cells == {"acts": "The model might have listed nothing here: 25% likely"}
     sure = doubt_of({"acts": "hit", "_empty": {"acts": 0.04}})  # a row of its own, of a list that was unnested
     assert (sure.disagreement, sure.cells) == (0.04, {})
+    kept = doubt_of({"acts": None, "_empty": {"acts": 0.96}})  # unnest of an empty list with keep_empty
+    assert (kept.disagreement, kept.cells) == (0.04, {})
+
+
+def test_how_likely_a_list_was_to_be_empty_that_the_row_does_not_hold_says_nothing_of_it() -> None:
+    found = doubt_of({"text_extracted_find": "", "_empty": {"line_ranges": 0.95}})
+    assert (found.disagreement, found.cells) == (0, {})
 
 
 def test_values_that_could_not_be_read_and_cells_not_located_are_failed_checks() -> None:

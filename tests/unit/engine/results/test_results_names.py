@@ -96,9 +96,7 @@ def test_a_decision_after_a_run_on_some_files_goes_to_the_question_itself(case: 
     plan, known = parse_pipeline(case.runs.get(run).pipeline_yaml).plan, case.runs.get(run)
     chosen = override_input(plan, "case:starred=1&words=x", directory=first.parent)
     first.write_text(to_yaml(override_input(plan, "case:", directory=first.parent)), encoding="utf-8")
-    other = case.runs.start(
-        pipeline_yaml=to_yaml(chosen), pipeline_digest="d", model_name=known.model_name, model_digest="m"
-    )
+    other = case.runs.start(pipeline_yaml=to_yaml(chosen), pipeline_digest="d", model_name=known.model_name)
     assert pipeline_of(case, other) == first
 
 

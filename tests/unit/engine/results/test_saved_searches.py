@@ -55,9 +55,7 @@ def test_runs_are_not_kept_and_new_is_meant_of_the_last_one(tmp_path: Path) -> N
         kept = save_search(case, SavedSearch("n", "x", DocumentFilter(new=True, asked_in=("7",))))
         assert kept.only == DocumentFilter(new=True)
         assert documents_of(case.runs, kept) == DocumentFilter(new=True)  # nothing ran
-        run = case.runs.start(
-            pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", model_digest="d", settings={}
-        )
+        run = case.runs.start(pipeline_yaml="operations: []", pipeline_digest="p", model_name="m", settings={})
         case.runs.finish(run, "finished")
         assert documents_of(case.runs, kept) == DocumentFilter(new=True, asked_in=(run,))
         assert documents_of(case.runs, SavedSearch("n", "x")) is None

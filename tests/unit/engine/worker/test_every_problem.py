@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scripted_redwell import ScriptedModels
 
 from engine.errors import PipelineError
 from engine.loader import load_pipeline, parse_pipeline
@@ -102,3 +103,20 @@ def test_a_prompt_that_is_written_as_an_f_string_is_told() -> None:
         "pipeline: {steps: [{name: s, input: d, operations: [a]}]}\n"
     )
     assert "the prompt is written as an f-string of Python" in [p.message for p in check(loaded.plan)]
+
+
+def test_paths_in_the_home_of_nobody_are_no_defect(tmp_path: Path) -> None:
+    text = (
+        "datasets: {d: {type: memory, data: [{a: x}]}}\n"
+        "operations:\n"
+        '- {name: ask, type: map, prompt: "{{ input.a }}", model: ~nobody-here/m.gguf, output: {schema: {n: string}}}\n'
+        "pipeline:\n"
+        "  steps: [{name: s, input: d, operations: [ask]}]\n"
+        "  output: {type: file, path: ~nobody-here/out.csv, intermediate_dir: ~nobody-here/rows}\n"
+    )
+    checked = all_problems(lambda: parse_pipeline(text, directory=tmp_path), "p.yaml", ScriptedModels)
+    assert checked.loaded is not None
+    assert [problem.message for problem in checked.problems if problem.severity == "error"] == []
+    typed = "types: ~nobody-here/types.yaml\n" + text
+    (problem,) = all_problems(lambda: parse_pipeline(typed, directory=tmp_path), "p.yaml", ScriptedModels).problems
+    assert "types.yaml" in problem.message

@@ -8,7 +8,7 @@ from asking_worker import Window, play
 
 from storage.case import Case
 from storage.documents import LineRecord
-from storage.ledger import DecisionRecord, FateRecord
+from storage.ledger import DecisionRecord, DocumentRecord, FateRecord
 from storage.rows import RowRecord
 
 PIPELINE = "datasets: {}"
@@ -21,9 +21,11 @@ def test_entries_come_by_page_files_first(tmp_path: Path) -> None:
         lines = [LineRecord(number, 1 + number // 3, f"line {number}") for number in range(1, 7)]
         case.documents.save(DOCUMENT, filename="a.txt", kind="text", size_bytes=1, page_count=3, body={}, lines=lines)
         case.documents.add_path(DOCUMENT, "/r/a.txt")
-        for name in ("x", "y"):
-            case.documents.save_failure(f"/r/{name}.pdf", None, "damaged", "it is no PDF", "Repair it.")
-        run = case.runs.start(pipeline_yaml=PIPELINE, pipeline_digest="", model_name="m", model_digest="")
+        run = case.runs.start(pipeline_yaml=PIPELINE, pipeline_digest="", model_name="m")
+        told = ("damaged", "it is no PDF", "Repair it.")
+        files = [DocumentRecord(f"/r/{name}.pdf", "failed", None, *told) for name in ("x", "y")]
+        case.ledger.save_run_documents(run, [DocumentRecord("/r/a.txt", "parsed", DOCUMENT), *files])
+        case.documents.save_failure("/r/other.pdf", None, *told)  # which another run met
         rows = [RowRecord(f"r{n}", {}, (), DOCUMENT, 2 * n + 1, 2 * n + 2) for n in range(3)]
         case.rows.save(run, "split", rows)
         case.ledger.save_fates(

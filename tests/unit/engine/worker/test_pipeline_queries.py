@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from case_counts import count_replies
 from scripted_cases import make_folder
-from scripted_redwell import ScriptedModels
+from scripted_model import ScriptedBackend
+from scripted_redwell import ScriptedModels, answer
 
 from engine.ask.pipeline import pipeline_text
 from engine.ask.proposal import Column, Proposal
+from engine.custody.recording import remove_documents
 from engine.documents.options import ParseOptions
+from engine.errors import UsageError
 from engine.executor.case_documents import load_document
 from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
 from engine.rows import DocumentId
 from engine.templates import template
 from engine.worker.allowed import allowed_in
+from engine.worker.queries.ask import draft_table
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import arguments, find_query
 from engine.worker.session import Session
@@ -140,7 +146,7 @@ def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
     assert {place["line"] for place in row["places"]} <= {2, 3} and row["places"]
     with Case(case, read_only=True) as opened:
         assert opened.runs.all() == []
-        assert opened.replies.count() == 3
+        assert count_replies(opened) == 3
     again = run_trial(case, tmp_path / "two", text=text)
     assert again.from_case >= 3
     # all three name the same officer, so that one row is left
@@ -153,6 +159,23 @@ def test_a_trial_takes_the_chosen_documents(case: Path, tmp_path: Path) -> None:
     tried = run_trial(case, tmp_path / "trial", text=EMPTY, documents=(chosen,))
     assert tried.documents == ("beta.txt",)
     assert [(line.name, line.fate) for line in tried.items] == [("beta.txt", "output")]
+
+
+def test_a_trial_leaves_documents_out_that_were_removed(case: Path, tmp_path: Path) -> None:
+    with Case(case) as opened:
+        ids = {entry.filename: entry.id for entry in opened.documents.entries()}
+        remove_documents(opened, [ids["alpha.txt"]])
+    assert sorted(run_trial(case, tmp_path / "first", text=EMPTY).documents) == ["beta.txt", "gamma.txt"]
+    chosen = (ids["alpha.txt"], ids["beta.txt"])
+    assert run_trial(case, tmp_path / "both", text=EMPTY, documents=chosen).documents == ("beta.txt",)
+    with pytest.raises(UsageError, match="none of the documents that were chosen"):
+        run_trial(case, tmp_path / "none", text=EMPTY, documents=chosen[:1])
+
+
+def test_a_trial_ends_with_the_last_operator_though_a_step_after_it_has_none(case: Path, tmp_path: Path) -> None:
+    text = EMPTY.rstrip() + "\n    - {name: same, input: results, operations: []}\n"
+    tried = run_trial(case, tmp_path / "trial", text=text)
+    assert (tried.until, len(tried.items)) == ("read", 3)
 
 
 def test_of_a_long_document_a_trial_reads_the_parts_that_fit_the_question(case: Path, tmp_path: Path) -> None:
@@ -262,6 +285,23 @@ def test_a_question_of_the_box_is_told_from_one_that_was_changed(ask: Callable[.
     read = ask("ask.read", text=changed)
     assert (read.proposal, read.text, read.has_own_steps) == (drafted.proposal, changed, True)
     assert ask("ask.read", text=EMPTY) is None
+
+
+def test_a_draft_that_is_given_up_ends_and_closes_its_model(tmp_path: Path) -> None:
+    opened: list[ScriptedBackend] = []
+
+    class SlowModels(ScriptedModels):
+        def open_model(self, name: str) -> ScriptedBackend:
+            opened.append(ScriptedBackend(answer, delay_seconds=60))
+            return opened[-1]
+
+    desk = Desk(tmp_path, lambda event: None, SlowModels)
+    desk.is_given_up = lambda: bool(opened and opened[0].requests)
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match="given up"):
+        draft_table(desk, question="Which plates are mentioned?")
+    assert time.monotonic() - begun < 30
+    assert opened[0]._closed
 
 
 def test_ready_made_questions_tell_their_columns(ask: Callable[..., Any]) -> None:

@@ -31,3 +31,19 @@ def test_files_that_others_may_read_are_named(tmp_path: Path, monkeypatch: pytes
     assert str(cache) in check.detail
     assert f"chmod go= {cache} '{here / 'a case.redwell'}'" in check.advice
     assert "servers.json" not in check.detail + check.advice
+
+
+def test_cases_with_odd_names_and_links_to_nothing_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gone.redwell").symlink_to(tmp_path / "nowhere")
+    case = tmp_path / "file [2].redwell"
+    case.touch(0o600)
+    case.with_name(f"{case.name}-wal").touch(0o600)
+    case.with_name(f"{case.name}-wal").chmod(0o644)
+    (check,) = check_private()
+    assert not check.ok
+    assert check.detail.endswith(f"can read {case}-wal")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.documents.parse import digest
+from engine.disk import sha256_of
 from engine.executor.events import Event
 from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
@@ -30,9 +30,7 @@ def case(tmp_path: Path) -> Path:
     path = tmp_path / "c.redwell"
     with Case(path) as case:
         for number in range(3):
-            case.runs.start(
-                pipeline_yaml="", pipeline_digest=f"d{number}", model_name="m", model_digest="", settings={}
-            )
+            case.runs.start(pipeline_yaml="", pipeline_digest=f"d{number}", model_name="m", settings={})
     return path
 
 
@@ -78,12 +76,12 @@ def test_a_file_that_is_there_is_kept_also_by_work_that_is_given_up(
 def test_a_check_a_backup_and_a_repair_are_in_the_custody_log(desk: Desk, case: Path, tmp_path: Path) -> None:
     assert verify(desk, case=str(case)).not_recorded == ""
     assert backup(desk, case=str(case), out=str(tmp_path / "copy.redwell")).not_recorded == ""
-    sha256 = digest(case)
+    sha256 = sha256_of(case)
     repair(desk, case=str(case), out=str(tmp_path / "new.redwell"))
     with Case(case, read_only=True) as read:
         checked, copied = read.custody.entries()[-2:]
         assert (checked.event, copied.event) == ("verify", "backup")
-        assert copied.body["sha256"] == digest(tmp_path / "copy.redwell")
+        assert copied.body["sha256"] == sha256_of(tmp_path / "copy.redwell")
     with Case(tmp_path / "new.redwell", read_only=True) as read:
         repaired = read.custody.entries()[-1]
         assert (repaired.event, repaired.body["file"], repaired.body["sha256"]) == ("repair", "c.redwell", sha256)

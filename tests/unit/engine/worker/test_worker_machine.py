@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import socket
@@ -208,7 +209,7 @@ def test_what_was_allowed_to_leave_is_in_the_log_of_the_case(tmp_path: Path) -> 
     with Case(path) as case:
         for hosts in (LAB, []):  # of a version without a log
             settings = {"allow_hosts": hosts}
-            case.runs.start(pipeline_yaml="", pipeline_digest="d", model_name="m", model_digest="", settings=settings)
+            case.runs.start(pipeline_yaml="", pipeline_digest="d", model_name="m", settings=settings)
         record_run_start(case.custody, "7", pipeline="d", model="m", settings={"allow_hosts": LAB}, resumed=False)
         record_run_start(
             case.custody, "7", pipeline="d", model="m", settings={"allow_hosts": ["b.lan:1"]}, resumed=True
@@ -330,6 +331,22 @@ def test_the_sample_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert "the sample records are not at" in await window.ask("sample.copy", folder=str(tmp_path))
 
     play(script)
+
+
+def test_a_sample_whose_copying_ends_early_has_no_half_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy_half(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", copy_half)
+
+    async def script(window: Window) -> None:
+        assert "No space left on device" in await window.ask("sample.copy", folder=str(tmp_path / "mine"))
+
+    play(script)
+    assert list((tmp_path / "mine" / "records").iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive at all", None])

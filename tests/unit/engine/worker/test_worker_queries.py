@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking_worker import Window, play
+from asking_worker import Window, no_models, play
 
+from engine.documents import codec
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
+from engine.worker.queries.desk import Desk
+from engine.worker.queries.documents import star
 from engine.worker.queries.registry import GROUPS, arguments, find_query
 from engine.worker.queries.search import pieces
 from storage.case import Case
+from storage.errors import CaseBusy
 from storage.listing import DocumentFilter
 
 RECORDS = Path(__file__).resolve().parents[4] / "examples" / "police" / "records"
@@ -118,6 +125,36 @@ def test_a_page_has_lines_with_boxes_and_a_picture(case: Path) -> None:
         assert (width, height) == (612, 792)
         again = await window.ask("pages.picture", case=str(case), document=order["id"], page=2, scale=1.0)
         assert again == picture
+        os.utime(file, (0, 0))
+        await window.ask("pages.picture", case=str(case), document=order["id"], page=2, scale=1.0)
+        assert file.stat().st_mtime > 0  # one that was looked at is among the newest
+
+    play(script)
+
+
+def test_of_a_document_no_lines_are_built_but_those_of_the_page(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+    build = codec._line_from_json
+
+    def counting(number: int, *given: Any, **named: Any) -> Any:
+        built.append(number)
+        return build(number, *given, **named)
+
+    monkeypatch.setattr(codec, "_line_from_json", counting)
+
+    async def script(window: Window) -> None:
+        order = (await window.ask("documents.page", case=str(case), only={"kinds": ["pdf"]}))["rows"][0]["id"]
+        text = await window.ask("pages.lines", case=str(case), document=order, page=2)
+        numbers = [line["number"] for line in text["lines"]]
+        assert built == numbers
+        assert len(numbers) == text["total_lines"] > 3
+        assert await window.ask("search.within", case=str(case), document=order, words=text["lines"][0]["text"])
+        assert built == numbers
+        monkeypatch.setattr("engine.worker.queries.pages.MOST_LINES", 3)
+        for near, first in ((None, 0), (numbers[0], 0), (numbers[2], 1), (numbers[-1], len(numbers) - 3)):
+            part = await window.ask("pages.lines", case=str(case), document=order, page=2, near=near)
+            assert [line["number"] for line in part["lines"]] == numbers[first : first + 3]
+            assert part["total_lines"] == len(numbers)
 
     play(script)
 
@@ -234,6 +271,36 @@ def test_questions_are_answered_and_edits_made_while_files_are_read(case: Path, 
         assert kept["total"] == 6
 
     play(script)
+
+
+def test_an_edit_waits_until_a_job_has_saved_a_long_document(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.opening.BUSY_TIMEOUT_MILLISECONDS", 20)
+    desk = Desk(tmp_path, lambda event: None, no_models)
+    with Case(case) as job, ThreadPoolExecutor(1) as edits:
+        ids = tuple(entry.id for entry in job.documents.entries())
+        with job.transaction():
+            edit = edits.submit(star, desk, case=str(case), documents=ids)
+            time.sleep(0.5)
+            assert not edit.done()
+        assert edit.result(30) == list(ids)
+        monkeypatch.setattr("storage.case.BESIDE_MILLISECONDS", 20)
+        with job.transaction(), pytest.raises(CaseBusy) as caught:
+            edits.submit(star, desk, case=str(case), documents=ids).result(30)
+    assert "Redwell is saving a long document" in caught.value.advice
+
+
+def test_questions_that_are_written_are_kept_though_the_worker_ends(tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        for number in range(40):
+            given = {"query": "pipelines.save", "path": str(tmp_path / f"{number}.yaml"), "text": "a: 1"}
+            window.send(command="ask", id=f"p{number}", **given)
+        for number in range(40):
+            window.send(command="forget", id=f"p{number}")
+
+    play(script)
+    assert len(list(tmp_path.glob("*.yaml"))) == 40
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import errno
 import io
 import json
+import shutil
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,16 @@ import pymupdf
 import pytest
 from invented_results import PEOPLE, make_results
 
-from engine.errors import UsageError
+import engine.worker.queries.network as network_queries
+from engine.documents.document import Document
+from engine.errors import DocumentError, UsageError
+from engine.executor.case_documents import load_document
+from engine.results.network import Network, NetworkChoice, make_network
 from engine.results.values import shown
+from engine.rows import DocumentId
 from engine.values.registry import value_type
+from engine.worker import page_images, work
+from engine.worker.exports import ExportStopped, OutputOptions, write_outs
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import GROUPS, find_query
 from engine.worker.queries.reviews import correct
@@ -124,8 +134,8 @@ def test_the_table_is_described_and_paged(made: tuple[Path, str]) -> None:
 
 def test_runs_are_listed_without_reading_their_rows(made: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     with Case(made[0]) as case:
-        case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted", model_digest="")
-        empty = case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted", model_digest="")
+        case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted")
+        empty = case.runs.start(pipeline_yaml="", pipeline_digest="q", model_name="scripted")
         case.runs.save_results(empty, ("officer",), [])
 
     def read(runs: Runs, run: str) -> None:
@@ -283,6 +293,26 @@ def test_the_network_names_files_lists_rows_and_is_saved(made: tuple[Path, str],
     talk(made, script)
 
 
+def test_the_rows_of_a_link_are_found_in_one_network(made: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = []
+
+    def counting(rows: Any, choice: NetworkChoice) -> Network:
+        networks.append(choice)
+        return make_network(rows, choice)
+
+    monkeypatch.setattr(network_queries, "make_network", counting)
+
+    async def script(window: Window) -> None:
+        choice = {"people": ["officer"], "things": ["acts"]}
+        ends = [{"kind": "person", "label": "Ana Ruiz"}, {"kind": "thing", "label": "struck a man", "column": "acts"}]
+        both = await window.about("network.rows", choice=choice, ends=ends)
+        assert [row["row"] for row in both["rows"]] == ["row2", "row5"]
+        assert "no node is named" in (await window.about("network.rows", choice=choice, ends=[]))["message"]
+
+    talk(made, script)
+    assert len(networks) == 1
+
+
 def test_tables_are_exported_as_a_job(made: tuple[Path, str], tmp_path: Path) -> None:
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
 
@@ -332,6 +362,62 @@ def test_a_report_shows_the_pages_and_the_sums(made: tuple[Path, str], tmp_path:
     assert all(size > 0 for size in (len(text.strip()) for text in texts))
 
 
+def test_a_report_reads_each_document_once_and_none_where_it_is_too_long(
+    made: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+
+    def counting(case: Case, id: DocumentId) -> Document:
+        loaded.append(id)
+        return load_document(case, id)
+
+    def stop(done: int, total: int, what: str) -> None:
+        if what == "pages" and total:
+            raise ExportStopped
+
+    monkeypatch.setattr(page_images, "load_document", counting)
+    path, run = made
+    out, two = tmp_path / "report.pdf", OutputOptions(rows=frozenset({"row0", "row5"}))
+    with Case(path, read_only=True) as case:
+        with pytest.raises(ExportStopped):
+            write_outs(case, run, [out], OutputOptions(), stop)
+        assert loaded == []
+        write_outs(case, run, [out], two)
+        assert len(loaded) == len(set(loaded)) == 2
+        monkeypatch.setattr("engine.worker.report.MOST_PAGES", 1)
+        with pytest.raises(UsageError, match="a report of 2 rows would have 2 pages"):
+            write_outs(case, run, [out], two)
+        assert len(loaded) == 2
+
+
+def test_a_report_has_the_lines_of_a_file_whose_disk_is_gone(
+    made: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(path: Path) -> str:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr(page_images, "sha256_of", lost)
+    path, run = made
+    with Case(path, read_only=True) as case:
+        _, (written,) = write_outs(case, run, [tmp_path / "r.pdf"], OutputOptions(rows=frozenset({"row0"})))
+    (note,) = written.notes
+    assert note.startswith("record 0.pdf, page 2, was not drawn: ")
+    assert note.endswith("cannot be read: Input/output error")
+
+
+def test_a_page_is_drawn_from_the_copy_that_is_as_it_was_read(made: tuple[Path, str], tmp_path: Path) -> None:
+    with Case(made[0]) as case:
+        document = case.documents.entries()[0].id
+        (place,) = case.documents.paths(document)
+        copy = Path(shutil.copy(place.path, tmp_path / "copy.pdf"))
+        case.documents.add_path(document, str(copy))
+        Path(place.path).write_bytes(b"another report")
+        assert page_images.source_file(case.documents, document) == (copy, "")
+        copy.unlink()
+        with pytest.raises(DocumentError, match="has changed since it was read"):
+            page_images.source_file(case.documents, document)
+
+
 def _has_colour(page: pymupdf.Page) -> bool:
     """Say whether something on the page is yellow: a marked line."""
     pixels = page.get_pixmap(dpi=50)
@@ -352,6 +438,33 @@ def test_an_export_is_cancelled_and_leaves_nothing(made: tuple[Path, str], tmp_p
     talk(made, script)
     assert list(tmp_path.glob("*report*")) == []
     assert list(tmp_path.glob(".redwell-*")) == []
+
+
+def test_an_export_that_is_cancelled_when_its_files_are_there_is_done(
+    made: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, cancelled = tmp_path / "late.csv", threading.Event()
+
+    def wait_at_the_end(*given: Any) -> Any:
+        written = write_outs(*given)
+        assert cancelled.wait(30)
+        return written
+
+    monkeypatch.setattr(work, "write_outs", wait_at_the_end)
+
+    async def script(window: Window) -> None:
+        line = {"command": "export", "case": window.case, "run": window.run, "out": str(out)}
+        window.lines.put_nowait(json.dumps(line))
+        while not out.exists():
+            await asyncio.sleep(0.01)
+        window.lines.put_nowait('{"command": "cancel"}')
+        while [event.get("command") for event in window.events].count("cancel") == 0:
+            await asyncio.sleep(0.01)
+        cancelled.set()
+        assert (await window.event("CommandFinished"))["exit_code"] == 0
+
+    events = talk(made, script)
+    assert [event["path"] for event in events if event["event"] == "ResultsWritten"] == [str(out)]
 
 
 def test_an_export_that_cannot_be_written_is_told(made: tuple[Path, str], tmp_path: Path) -> None:
@@ -387,7 +500,7 @@ def test_the_groups_are_known(group: str) -> None:
 def test_a_text_typed_over_no_value_is_read_as_the_others_of_its_column(tmp_path: Path) -> None:
     path, fee = tmp_path / "fees.redwell", value_type("amount").cell("USD 1,200.50")
     with Case(path) as case:
-        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m", model_digest="")
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m")
         rows = [RowRecord("r0", {"who": None, "fee": None}), RowRecord("r1", {"who": "B", "fee": fee})]
         case.rows.save(run, "find", rows)
         case.runs.save_results(run, ["who", "fee"], ["r0", "r1"])

@@ -15,6 +15,7 @@ import pytest
 from scripted_cases import PIPELINE, make_folder
 from scripted_redwell import ScriptedModels, answer
 
+from engine.worker.protocol import Command, read_command
 from engine.worker.session import Session
 from models.protocol import Request
 from storage.case import Case
@@ -166,6 +167,44 @@ async def test_a_defect_in_the_reading_of_a_command_does_not_end_the_worker(
     assert (failed["id"], failed["command"], failed["exit_code"]) == ("a", "run", 1)
     assert "a defect of Redwell stopped the run: KeyError: 'oops'" in failed["message"]
     assert "KeyError" in capsys.readouterr().err
+
+
+async def test_a_defect_in_the_reading_of_a_line_does_not_end_the_worker(
+    desktop: Desktop, pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read(line: str) -> Command:
+        if line == "odd":
+            raise RuntimeError("oops")
+        return read_command(line)
+
+    monkeypatch.setattr("engine.worker.session.read_command", read)
+
+    async def script() -> None:
+        desktop.lines.put_nowait("odd")
+        await desktop.until("CommandFailed")
+        desktop.send("run", pipeline=str(pipeline))
+        await desktop.until("CommandFinished")
+
+    await desktop.play(script)
+    (failed,) = desktop.named("CommandFailed")
+    assert (failed["id"], failed["command"]) == ("", "")
+    assert failed["message"] == "a defect of Redwell stopped a command: RuntimeError: oops"
+    assert "oops" in capsys.readouterr().err
+
+
+async def test_a_path_in_the_home_of_nobody_is_answered(desktop: Desktop, pipeline: Path) -> None:
+    async def script() -> None:
+        desktop.send("ingest", id="a", folder="~nobody-here/records", case="x.redwell")
+        await desktop.until("CommandFailed")
+        desktop.send("ask", id="b", query="ingest.folders", folder="~nobody-here")
+        await desktop.until("CommandFailed", 2)
+        desktop.send("ask", id="c", query="case.summary", case="~nobody-here/x.redwell")
+        await desktop.until("CommandFailed", 3)
+
+    await desktop.play(script)
+    assert [event["id"] for event in desktop.named("CommandFailed")] == ["a", "b", "c"]
+    for event in desktop.named("CommandFailed"):
+        assert "~nobody-here" in event["message"] and "defect" not in event["message"]
 
 
 async def test_bad_lines_are_answered_and_the_worker_lives(desktop: Desktop, pipeline: Path) -> None:

@@ -13,15 +13,16 @@ from typing import Any
 
 import httpx2
 import pytest
-from model_server import CHAT, Body, ModelServer, chat, completion, llama_server, models, plain_server, serving
+from model_server import CHAT, Body, ModelServer, Raw, chat, completion, llama_server, models, plain_server, serving
 
+import models.servers.backend as backend_module
 from models.errors import AddressRefused, ModelCrashed, ModelError, ModelMissing, OutOfTokens, PromptTooLong, TimedOut
 from models.notices import GivesNotice
 from models.opening import open_here
 from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment, canonical_json
 from models.servers.address import read_address
 from models.servers.backend import ServerBackend, ServerSettings
-from models.servers.http import Http, ServerGone
+from models.servers.http import Http, ServerBusy, ServerGone
 
 SCHEMA = {
     "type": "object",
@@ -43,6 +44,16 @@ def told_by(backend: ServerBackend) -> list[str]:
     heard: list[str] = []
     backend.watch(lambda notice: heard.append(str(notice)))
     return heard
+
+
+def kind_of(backend: ServerBackend) -> str:
+    """Return what program is told to serve."""
+    return backend.told.partition(", ")[0]
+
+
+def mode_of(backend: ServerBackend) -> str:
+    """Return in which way a schema is told to be enforced."""
+    return backend.told.partition("schema mode ")[2].partition(":")[0]
 
 
 def good(body: Body) -> Any:
@@ -102,7 +113,7 @@ async def test_one_message_per_role_and_greedy_sampling_are_sent() -> None:
 
 async def test_llama_server_tells_its_context_slots_and_tokens() -> None:
     async with opened(llama_server(good, slots=3, context=2048)) as (backend, server):
-        assert (backend.kind, backend.context_tokens, backend.schema_mode) == ("llama-server", 2048, "json_schema")
+        assert (kind_of(backend), backend.context_tokens, mode_of(backend)) == ("llama-server", 2048, "json_schema")
         assert backend.count_tokens("one two three") == 3
         # The template of the test server: <s> user </s> and the text.
         assert backend.count_prompt_tokens(request("one two three")) == 6
@@ -119,7 +130,7 @@ async def test_vllm_and_ollama_are_known_by_what_they_say() -> None:
         "/tokenize": lambda body: {"count": len(body.get("prompt") or "a b c d"), "max_model_len": 32768},
     }
     async with opened(vllm) as (backend, _):
-        assert (backend.kind, backend.context_tokens, backend.count_tokens("xyz")) == ("vLLM", 32768, 3)
+        assert (kind_of(backend), backend.context_tokens, backend.count_tokens("xyz")) == ("vLLM", 32768, 3)
         assert backend.count_prompt_tokens(request()) == 7
     ollama = {
         **plain_server(good),
@@ -129,7 +140,7 @@ async def test_vllm_and_ollama_are_known_by_what_they_say() -> None:
         "/api/ps": lambda body: {"models": [{"name": "qwen:7b", "context_length": 4096}]},
     }
     async with opened(ollama) as (backend, _):
-        assert (backend.kind, backend.context_tokens) == ("Ollama", 4096)
+        assert (kind_of(backend), backend.context_tokens) == ("Ollama", 4096)
         assert any("tokens: they are estimated" in w for w in told_by(backend))
 
 
@@ -139,10 +150,10 @@ async def test_lm_studio_and_llama_cpp_python_are_known_too() -> None:
         "/api/v0/models": lambda body: {"data": [{"id": "tiny", "loaded_context_length": 8192, "quantization": "Q4"}]},
     }
     async with opened(studio) as (backend, _):
-        assert (backend.kind, backend.context_tokens) == ("LM Studio", 8192)
+        assert (kind_of(backend), backend.context_tokens) == ("LM Studio", 8192)
     python = {**plain_server(good), "/extras/tokenize/count": lambda body: {"count": len(body["input"])}}
     async with opened(python) as (backend, _):
-        assert (backend.kind, backend.count_tokens("xyz")) == ("llama-cpp-python", 3)
+        assert (kind_of(backend), backend.count_tokens("xyz")) == ("llama-cpp-python", 3)
 
 
 @pytest.mark.parametrize("kind", ["Ollama", "LM Studio"])
@@ -165,7 +176,7 @@ async def test_a_model_that_is_loaded_when_first_asked_tells_its_context_then(ki
         "LM Studio": {"/api/v0/models": listed},
     }
     async with opened({**plain_server(good), **own[kind], CHAT: answer}) as (backend, _):
-        assert (backend.kind, backend.context_tokens) == (kind, 8192)
+        assert (kind_of(backend), backend.context_tokens) == (kind, 8192)
 
 
 async def test_a_model_that_ollama_has_in_a_cloud_is_refused() -> None:
@@ -276,7 +287,7 @@ def vllm_server(answer: Callable[[Body], Any], *, context: int) -> dict[str, Any
 @pytest.mark.parametrize("routes", [llama_server(good), vllm_server(good, context=512)], ids=["llama-server", "vLLM"])
 async def test_a_model_that_thinks_is_tried_without_thoughts(routes: dict[str, Any]) -> None:
     async with opened(thinking(routes)) as (backend, _):
-        assert backend.schema_mode == "json_schema"
+        assert mode_of(backend) == "json_schema"
         assert (await backend.ask(request())).value == GOOD
 
 
@@ -307,7 +318,7 @@ async def test_a_prompt_is_counted_as_it_is_sent() -> None:
 )
 async def test_the_best_way_that_works_is_taken_and_told(enforces: str, mode: str, format: str | None) -> None:
     async with opened(plain_server(good, enforces=enforces)) as (backend, server):
-        assert backend.schema_mode == mode
+        assert mode_of(backend) == mode
         assert (await backend.ask(request())).value == GOOD
         [body] = server.asked()
         assert body.get("response_format", {}).get("type") == format
@@ -326,13 +337,13 @@ async def test_a_server_that_refuses_unknown_formats_is_asked_in_the_prompt() ->
         return completion(json.dumps(GOOD))
 
     async with opened({**plain_server(good), "/v1/chat/completions": strict}) as (backend, _):
-        assert backend.schema_mode == "prompt"
+        assert mode_of(backend) == "prompt"
         assert (await backend.ask(request())).value == GOOD
 
 
 async def test_a_way_may_be_set() -> None:
     async with opened(plain_server(good), schema_mode="prompt") as (backend, server):
-        assert backend.schema_mode == "prompt"
+        assert mode_of(backend) == "prompt"
         assert [path for path, _, _ in server.seen if path.endswith("completions")] == []
     with pytest.raises(ModelError, match="no schema mode"):
         ServerSettings(schema_mode="magic")  # type: ignore[arg-type]
@@ -450,6 +461,71 @@ async def test_a_reply_cut_by_its_limit_is_out_of_tokens() -> None:
             await backend.ask(request())
         assert error.value.partial == cut
         assert len(server.asked()) == 1
+        assert error.value.is_final
+        spent = (error.value.prompt_tokens, error.value.reused_tokens, error.value.sampled_tokens)
+        assert spent == (21, 5, 7)
+        assert error.value.seconds > 0
+
+
+async def test_a_reply_cut_by_the_context_is_not_final_and_says_so() -> None:
+    routes = llama_server(lambda body: completion("{", finish="length"), context=512)
+    async with opened(routes) as (backend, _):
+        with pytest.raises(OutOfTokens) as error:
+            await backend.ask(request("word " * 250))
+    assert not error.value.is_final
+    assert "leaves no more of the context of 512" in error.value.advice
+
+
+async def test_all_replies_to_a_request_count_where_the_last_is_cut() -> None:
+    replies = iter([completion("V."), completion('{"officer"', finish="length")])
+    async with opened(plain_server(lambda body: next(replies), enforces="")) as (backend, _):
+        with pytest.raises(OutOfTokens) as error:
+            await backend.ask(request())
+    assert (error.value.prompt_tokens, error.value.sampled_tokens) == (2 * 21, 2 * 7)
+
+
+# -- a server that is busy ---------------------------------------------------------------------------------------------
+
+
+def busy_for(times: int, status: int, headers: dict[str, str] | None = None) -> Callable[[Body], Any]:
+    """Answer as many requests with a status of a busy server, and then as one should."""
+    left = [Raw(b'{"error": {"message": "Loading model"}}', status, headers or {})] * times
+    return lambda body: left.pop() if left else good(body)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_busy_server_is_asked_again_until_it_is_free(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "LONGEST_PAUSE", 0.0)
+    async with opened(plain_server(busy_for(9, status))) as (backend, server):
+        assert (await backend.ask(request())).value == GOOD
+        assert len(server.asked()) == 10
+
+
+async def test_a_server_that_stays_busy_fails_the_request_and_does_not_count_as_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backend_module, "BUSY_SECONDS", 0.0)
+    async with opened(plain_server(busy_for(1, 503, {"Retry-After": "7"}))) as (backend, server):
+        with pytest.raises(ServerBusy, match="Loading model") as error:
+            await backend.ask(request())
+        assert error.value.retry_after == 7
+        server.routes[CHAT] = busy_for(3, 502)
+        monkeypatch.setattr(backend_module, "RETRY_PAUSES", (0.0, 0.0, 0.0))
+        assert (await backend.ask(request())).value == GOOD, "one that is dead is asked once only"
+
+
+@pytest.mark.parametrize(
+    ("asked", "pauses"),
+    [
+        (None, [1, 2, 4, 8, 16, 30, 30]),
+        (0.0, [1, 2, 4, 8, 16, 30, 30]),
+        (50.0, [30, 30, 30, 30]),
+        (7.0, [7] * 17),
+    ],
+)
+def test_a_busy_server_is_waited_for_as_it_asks_for_two_minutes_at_most(asked: float | None, pauses: list[int]) -> None:
+    waits = backend_module._Waits()
+    assert [waits.next(asked) for _ in range(len(pauses) + 1)] == [*pauses, None]
 
 
 async def test_a_server_that_reads_less_than_it_was_sent_is_noticed() -> None:

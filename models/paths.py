@@ -1,4 +1,4 @@
-"""Paths as pipelines and rows write them: text from others, which need not be a path at all."""
+"""Paths as pipelines, rows and settings write them: text from others, which need not be a path at all."""
 
 from __future__ import annotations
 

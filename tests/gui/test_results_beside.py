@@ -1,0 +1,207 @@
+"""What is open beside the table of results, and keys for its rows, are about what a person sees and chose last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from gui_waiting import WAIT
+from held_answers import Held
+from invented_results import make_results
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from desktop.chart_view import Chart, ChartView, Mark
+from desktop.places.results import ResultsPlace
+from desktop.window import MainWindow
+from engine.worker.contract import ledger
+from engine.worker.contract import results as contract
+from engine.worker.contract.names import NamePlace
+
+OWN_KEYS = ("J", "K", "A", "E", "R", "N", "U")
+
+
+@pytest.fixture
+def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
+    path, _ = make_results(tmp_path / "made")
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        window.workspace.open_case(str(path))
+    window.go_to("Results")
+    place = next(place for place in window.places if isinstance(place, ResultsPlace))
+    qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
+    return place
+
+
+def go(place: ResultsPlace, row: int, column: str) -> None:
+    place.table.go_to(row, [each.name for each in place.model.columns].index(column) + 1)
+
+
+def settle(qtbot: QtBot, place: ResultsPlace) -> None:
+    """Wait until nothing follows the current cell, and nothing is on its way."""
+    client = place.workspace.client
+    qtbot.waitUntil(lambda: not place._follow.isActive() and not client.waiting, timeout=WAIT)
+
+
+def open_evidence(qtbot: QtBot, place: ResultsPlace, row: int, column: str) -> str:
+    """Open the evidence of a cell, and return its document."""
+    go(place, row, column)
+    with qtbot.waitSignals([place.evidence.shown, place.evidence.viewer.page_shown], timeout=WAIT):
+        place.table.clicked.emit(place.table.currentIndex())
+    settle(qtbot, place)
+    return place.evidence.viewer.document
+
+
+def test_a_place_of_a_name_that_is_clicked_stays_open(qtbot: QtBot, place: ResultsPlace) -> None:
+    document = open_evidence(qtbot, place, 0, "officer")
+    assert place.evidence.viewer.page == 2
+    place.show_name()
+    settle(qtbot, place)
+    with qtbot.waitSignal(place.evidence.viewer.page_shown, timeout=WAIT):
+        place.names.place_wanted.emit(NamePlace(document, "a.pdf", 1, first_line=1, last_line=1, quote=""))
+    qtbot.wait(300)
+    settle(qtbot, place)
+    assert (place.evidence.viewer.document, place.evidence.viewer.page) == (document, 1)
+
+
+def test_keys_for_rows_are_free_while_the_rows_are_not_seen(place: ResultsPlace, window: MainWindow) -> None:
+    own = [action for action in window.actions_.all if action.shortcut().toString() in OWN_KEYS]
+    assert len(own) == len(OWN_KEYS)
+    for show in (place.parts.show_charts, place.parts.show_timeline, place.parts.show_network, place.parts.show_ledger):
+        show()
+        assert not any(action.isEnabled() for action in own)
+    place.parts.show_table()
+    assert all(action.isEnabled() for action in own)
+    place.parts.show_charts()
+    window.go_to("Documents")
+    place.parts.show_table()
+    assert not any(action.isEnabled() for action in own)
+
+
+def test_the_evidence_is_that_of_the_current_cell_again_when_the_rows_are_seen(
+    qtbot: QtBot, place: ResultsPlace
+) -> None:
+    open_evidence(qtbot, place, 0, "officer")
+    place.parts.show_timeline()
+    with qtbot.waitSignal(place.evidence.shown, timeout=WAIT) as shown:
+        place.parts.timeline.picked.emit("row4", "date", "")
+    assert shown.args == ["row4", "date"]
+    with qtbot.waitSignal(place.evidence.shown, timeout=WAIT) as shown:
+        place.parts.show_table()
+    assert shown.args == ["row0", "officer"]
+
+
+def test_the_document_of_the_current_cell_is_shown(qtbot: QtBot, place: ResultsPlace, window: MainWindow) -> None:
+    first = open_evidence(qtbot, place, 0, "officer")
+    go(place, 1, "officer")  # its evidence follows in a moment
+    with qtbot.waitSignal(window.workspace.document_wanted, timeout=WAIT) as wanted:
+        place.open_document()
+    second = wanted.args[0]
+    assert second != first
+    window.go_to("Results")
+    settle(qtbot, place)
+    place.evidence.closed.emit()
+    go(place, 2, "officer")
+    with qtbot.waitSignal(window.workspace.document_wanted, timeout=WAIT) as wanted:
+        place.open_document()
+    assert wanted.args[0] not in (first, second)
+    assert wanted.args[1:] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"), [("days", "This value has no place in a document."), ("", "No cell is chosen.")]
+)
+def test_where_there_is_no_document_to_show_that_is_said(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow, column: str, told: str
+) -> None:
+    place.table.setCurrentIndex(place.model.index(4, 4 if column else 0))
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        place.open_document()
+    assert said.args[0] == told
+    assert window.current is place
+
+
+def test_a_run_that_cannot_be_shown_is_not_named_above_the_rows_of_another(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    settle(qtbot, place)
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
+        place.show_run("77")  # there is none
+    assert place.parts.runs.currentData() == place.run
+
+
+def test_a_question_that_was_not_asked_again_shows_no_other_run(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(place, "show_run", shown.append)
+    place.answers.asked.emit()
+    window.workspace.client.problem.emit("The question is gone.", "")
+    window.workspace.run_finished.emit("77")
+    assert shown == []
+    place.answers.asked.emit()
+    window.workspace.case_opened.emit(window.workspace.case)
+    assert not place._asked_again
+
+
+def test_a_heading_is_folded_once_whatever_a_click_means_on_a_desktop(qtbot: QtBot, place: ResultsPlace) -> None:
+    table, model = place.table, place.model
+    place.groups.choose("officer")
+    qtbot.waitUntil(lambda: model.rowCount() == 9 and model.heading(0) is not None, timeout=WAIT)
+    heading = model.index(0, 1)
+    table.clicked.emit(heading)
+    table.activated.emit(heading)  # where one click activates, both come
+    assert model.question()["grouping"]["others"] == ["Ana Ruiz"]
+    qtbot.waitUntil(lambda: model.rowCount() == 6, timeout=WAIT)
+    table.go_to(0, 1)
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    assert model.question()["grouping"]["others"] == []
+    qtbot.waitUntil(lambda: model.rowCount() == 9, timeout=WAIT)
+    assert not place.parts.side_is_open
+
+
+def test_nothing_is_said_of_rows_before_they_are_counted(qtbot: QtBot, place: ResultsPlace, window: MainWindow) -> None:
+    settle(qtbot, place)
+    below = place.parts._below
+    held = Held(window, contract.PAGE)
+    place.table.set_filter("officer", "harmon")
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    place.table.hide_column("acts")
+    assert not below.isVisible()
+    held.answers.pop("invented")()
+    assert place.parts.tabs.tabText(0) == "3 rows"
+    place.table.set_filter("officer", "nobody")
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    assert not below.isVisible()
+    held.answers.pop("invented")()
+    assert below.isVisible()
+    assert "No row fits the filters" in below.text()
+
+
+def test_the_ledger_says_that_nothing_failed_when_it_knows(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    panel = place.parts.ledger
+    held = Held(window, ledger.PAGE)
+    place.parts.show_ledger()
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    assert panel.hint.text() == ""
+    held.answers.pop("invented")()
+    assert panel.hint.text() == "Nothing failed."
+    panel.fate.setCurrentIndex(1)
+    assert panel.hint.text() == ""
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    held.answers.pop("invented")()
+    assert panel.hint.text() == "Nothing was left out."
+
+
+def test_a_mark_that_stands_for_no_rows_picks_none(qtbot: QtBot) -> None:
+    view = ChartView()
+    qtbot.addWidget(view)
+    for mark, picked in ((Mark("2019", 3, ""), []), (Mark("Ana", 3, "Ana"), [("Ana", "")])):
+        told: list[tuple[str, str]] = []
+        view.picked.connect(lambda value, document, told=told: told.append((value, document)))
+        view.show_chart(Chart("bars", "", (mark,)))
+        QTest.keyClick(view, Qt.Key.Key_Down)
+        QTest.keyClick(view, Qt.Key.Key_Return)
+        assert told == picked
