@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import OutsideBorders, PipelineError, UsageError
 from engine.language.binding import bind, convert, describe_value, yaml_fields
-from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
+from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_IN_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Position, Positions, Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.sections import Sections
@@ -90,8 +90,32 @@ def parse_pipeline(
     return _Loader(positions, registry, borders).load(value, directory or Path.cwd())
 
 
+def read_operator(entry: Mapping[str, Any]) -> tuple[Node, tuple[str, ...]]:
+    """Read an operator that Python made as YAML writes it; returns it and the keys that have no effect.
+
+    Raises PipelineError.
+    """
+    loader = _Loader(Positions(), REGISTRY, Borders(None))
+    node, _ = loader.operator(entry, Where())
+    loader.errors.raise_any()
+    return node, tuple(map(_key_and_operator, loader.sections.without_effect))
+
+
+def read_parsing(dataset: str, entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[Parsing, ...], tuple[str, ...]]:
+    """Read the parsing functions of a dataset that Python made, as `read_operator` does."""
+    loader = _Loader(Positions(), REGISTRY, Borders(None))
+    where = Where(path=("datasets", dataset, "parsing"))
+    read = [bind(Parsing, loader.parsing(item, where.at(n)), where.at(n)) for n, item in enumerate(entries)]
+    return tuple(read), tuple(map(_key_and_operator, loader.sections.without_effect))
+
+
+def without_effect(keys: Sequence[str]) -> str:
+    """Say which keys have no effect: the text of the warning."""
+    return f"these keys have no effect on this machine: {', '.join(keys)}"
+
+
 class _Loader:
-    """One reading of one file."""
+    """One reading of one file, or of a part that Python made."""
 
     def __init__(self, positions: Positions, registry: Mapping[str, Operator], borders: Borders) -> None:
         self.registry = registry
@@ -195,7 +219,7 @@ class _Loader:
         """Put the arguments of a parsing function, which DocETL writes beside its other keys, under function_kwargs."""
         if not isinstance(item, Mapping) or not isinstance(item.get("function_kwargs", {}), Mapping):
             return item
-        kept, arguments = parsing_keys(item)
+        kept, arguments = _parsing_keys(item)
         if isinstance(function := item.get("function"), str) and function in DOCUMENT_PARSERS:
             idle = NO_EFFECT_ARGUMENTS & set(arguments)
             self.sections.without_effect += [where.at(key) for key in arguments if key in idle]
@@ -282,7 +306,7 @@ class _Loader:
         self.sections.name(name, where.at("name"))
         node_type = self.node_type(value["type"], where.at("type"))
         entry = self.with_sampling(value, where, node_type)
-        kept = self.sections.effective(entry, where, node_type, {"model"})
+        kept = self.sections.effective(entry, where, node_type, NO_EFFECT_IN_OPERATORS)
         for key, more in NO_EFFECT_INSIDE.items():
             if isinstance(kept.get(key), Mapping):
                 kept = {**kept, key: self.sections.effective(kept[key], where.at(key), more=more)}
@@ -328,9 +352,9 @@ class _Loader:
     def warnings(self, plan: Plan, positions: Positions) -> tuple[Problem, ...]:
         problems = []
         if self.sections.without_effect:
-            keys = ", ".join(_key_and_operator(where) for where in self.sections.without_effect)
+            keys = [_key_and_operator(where) for where in self.sections.without_effect]
             position = positions.keys.get(self.sections.without_effect[0].path)
-            problems.append(_warning(f"these keys have no effect on this machine: {keys}", positions, position))
+            problems.append(_warning(without_effect(keys), positions, position))
         for name in plan.unused:
             position = positions.operator(name)
             warning = _warning("no step runs this operator", positions, position, "Add it to a step, or remove it.")
@@ -338,7 +362,7 @@ class _Loader:
         return tuple(problems)
 
 
-def parsing_keys(item: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _parsing_keys(item: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return the keys of a parsing function, and its arguments, which may stand beside them."""
     known = {path[0] for path in yaml_fields(Parsing)}
     kept = {key: value for key, value in item.items() if key in known}

@@ -104,8 +104,7 @@ def _type_of(value: Any) -> str:
 def _after(node: Node, types: Mapping[str, str]) -> dict[str, str]:
     traits = node.traits()
     kept = {n: t for n, t in types.items() if (traits.keeps_others or n in traits.writes) and n not in traits.removes}
-    if node.schema:
-        kept |= {f.name: f.type.text() for f in node.schema.fields if f.name in traits.writes}
+    kept |= {name: type.text() for name, type in node.written_types().items()}
     if isinstance(node, Unnest):
         kept |= _unnested(node.unnest_key, types)
     return {**kept, **{name: kept.get(name, UNKNOWN) for name in node.written_fields()}}

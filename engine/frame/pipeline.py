@@ -16,12 +16,12 @@ from engine.frame.merging import Part, Rows, merged, names_in, unique
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
 from engine.frame.values import plain, yaml_value
-from engine.language.binding import bind, yaml_fields
-from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_KEYS
+from engine.language.binding import bind
+from engine.language.docetl_keys import NETWORK_OPERATORS
 from engine.language.position import Where, did_you_mean
 from engine.language.problems import Problem
 from engine.language.writer import to_yaml
-from engine.loader import Loaded, load_pipeline, parse_pipeline
+from engine.loader import Loaded, load_pipeline, parse_pipeline, read_operator, without_effect
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings, SystemPrompt
@@ -423,13 +423,10 @@ def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[
         raise UsageError(
             f"{kind} joins this pipeline with another one, which is missing", advice=f"Write .{kind}(other, ...)."
         )
-    node_keys = {path[0] for path in yaml_fields(operator.node_type)}
     values = {key: yaml_value(key, value) for key, value in keys.items() if key not in names and value is not None}
-    unused = [key for key in values if key in NO_EFFECT_KEYS and key not in node_keys]
-    used = {key: value for key, value in values.items() if key not in unused}
-    node = bind(operator.node_type, {"name": name, **used}, Where(operator=str(name)))
-    message = f"these keys have no effect on this machine: {', '.join(unused)}"
-    return Built(node, right, (Problem(message, operator=str(name), severity="warning"),) if unused else ())
+    node, unused = read_operator({"name": name, "type": kind, **values})
+    warning = Problem(without_effect(unused), operator=node.name, severity="warning")
+    return Built(node, right, (warning,) if unused else ())
 
 
 def _positional(kind: str, names: list[str], arguments: tuple[Any, ...], keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -439,7 +436,7 @@ def _positional(kind: str, names: list[str], arguments: tuple[Any, ...], keys: M
             advice="Write the other keys by name: prompt=...",
         )
     by_position = dict(zip(names, arguments, strict=False))
-    if twice := [name for name in by_position if name in keys]:
+    if twice := [name for name in ("type", *by_position) if name in keys]:
         raise UsageError(f"{kind} is given {twice[0]!r} twice")
     return {**by_position, **{name: keys[name] for name in names if name in keys}}
 

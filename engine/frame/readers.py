@@ -12,10 +12,8 @@ import engine
 from engine.errors import UsageError
 from engine.frame.memory import checked_rows
 from engine.frame.pipeline import Pipeline
-from engine.language.binding import bind
-from engine.language.position import Where
-from engine.loader import parsing_keys
-from engine.plan.dataset import Parsing
+from engine.language.problems import Problem
+from engine.loader import read_parsing, without_effect
 from engine.plan.plan import Dataset, DatasetType, Plan, Step, SystemPrompt
 from engine.plan.sources import DATA_SUFFIXES
 
@@ -88,20 +86,19 @@ def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sh
             advice="Rename the file, or read it as a document with read_folder.",
         )
     made = re.sub(r"\W+", "_", place.stem).strip("_") or "data"
-    return _pipeline(Dataset(name or made, type, location.as_posix(), sheet, parsing=tuple(map(_parsing, parsing))), {})
-
-
-def _parsing(item: Mapping[str, Any]) -> Parsing:
-    if not isinstance(item, Mapping):
+    name = name or made
+    if not all(isinstance(item, Mapping) for item in parsing):
         raise UsageError(
             "parsing is a list of mappings", advice='Write parsing=[{"function": ..., "output_key": ...}].'
         )
-    kept, arguments = parsing_keys(item)
-    parsing: Parsing = bind(Parsing, {**kept, "function_kwargs": arguments}, Where())
-    return parsing
+    functions, unused = read_parsing(name, parsing)
+    warnings = (Problem(without_effect(unused), severity="warning"),) if unused else ()
+    return _pipeline(Dataset(name, type, location.as_posix(), sheet, parsing=functions), {}, warnings)
 
 
-def _pipeline(dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]]) -> Pipeline:
+def _pipeline(
+    dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]], warnings: tuple[Problem, ...] = ()
+) -> Pipeline:
     plan = Plan(
         datasets=(dataset,),
         operators=(),
@@ -109,4 +106,4 @@ def _pipeline(dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]
         default_model=engine.default_model,
         system_prompt=SystemPrompt(**engine.system_prompt),
     )
-    return Pipeline(plan, Path.cwd(), data)
+    return Pipeline(plan, Path.cwd(), data, warnings=warnings)

@@ -315,9 +315,8 @@ def _advance(node: Node, traits: Traits, flow: _Flow) -> None:
     rewritten: Collection[str] = traits.writes | gone
     if traits.runs_code and traits.opens:
         rewritten = known  # code may write any field
-    flow.types = {name: kind for name, kind in known.items() if name not in rewritten}
-    for each in node.schema.fields if node.schema else ():
-        flow.types |= {each.name: each.type} if each.name in traits.writes else {}
+    kept = {name: kind for name, kind in known.items() if name not in rewritten}
+    flow.types = {**kept, **node.written_types()}
     if not traits.opens:
         return
     opened = node.opened(known)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ItemError
 from engine.language.position import did_you_mean
-from engine.language.schema import Schema
+from engine.language.schema import Field, ListOf, Record, Scalar, Schema, Type
 from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require, require_at_least
 from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of, visible
@@ -116,6 +116,11 @@ class Cluster(ModelNode):
             reads_unknown=self.summary_prompt.reads_unknown,
         )
 
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the type of the clusters of a row."""
+        entry = Record((Field(DISTANCE, Scalar("float")), *self.summary_schema.fields))
+        return {self.output_key: ListOf(entry)}
+
 
 async def run(node: Cluster, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Cluster the rows; they keep their order.
@@ -155,10 +160,11 @@ async def _check_row(node: Cluster, row: Row) -> Sequence[Row]:
 
 
 async def _tree(node: Cluster, rows: Sequence[Row], tools: Tools) -> Tree:
-    if not rows:
-        return Tree(0, (), (), ())
-    vectors = await embed_whole([text_to_embed(row.values, node.embedding_keys) for row in rows], tools.embed)
-    tree = await asyncio.to_thread(ward_tree, vectors)
+    if len(rows) < 2:
+        tree = Tree(len(rows), (), (), tuple(range(len(rows))))
+    else:
+        vectors = await embed_whole([text_to_embed(row.values, node.embedding_keys) for row in rows], tools.embed)
+        tree = await asyncio.to_thread(ward_tree, vectors)
     if node.is_flat:
         return cut(tree, clusters=node.num_clusters, distance=node.distance_threshold)
     return tree if node.collapse is None else collapse(tree, node.collapse)

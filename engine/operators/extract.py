@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import re2
 
 from engine.errors import ItemError
+from engine.language.schema import ListOf, Scalar, Type
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import require, row_by_row, succeed_all, text_of
 from engine.operators.asking import (
@@ -93,6 +94,11 @@ class Extract(ModelNode):
     def written_fields(self) -> tuple[str, ...]:
         """Return the fields in the order of `document_keys`."""
         return tuple(map(self.output_key, self.document_keys))
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the type of what is extracted: a text, or a list of them."""
+        text = Scalar("string")
+        return dict.fromkeys(self.written_fields(), text if self.format_extraction else ListOf(text))
 
 
 @dataclass(frozen=True, slots=True)

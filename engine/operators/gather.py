@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from engine.errors import ItemError, PipelineError
 from engine.language.position import did_you_mean
+from engine.language.schema import Scalar, Type
 from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, text_of, value_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.plan.frozen import FrozenMap, freeze
@@ -65,6 +66,10 @@ class Gather(Node):
             row_local=False,
             calls_model=False,
         )
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the type of what it renders."""
+        return {self.rendered_key: Scalar("string")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from engine.language.schema import Enum, Field, Schema
+from engine.language.schema import Enum, Field, Scalar, Schema, Type
 from engine.language.templates import prompt_template
 from engine.operators.accounting import (
     Failure,
@@ -99,6 +99,10 @@ class Rank(ModelNode):
             embeds=self.reads_embeddings,
             reads_unknown=not self.input_keys,
         )
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the type of a place."""
+        return {RANK: Scalar("integer")}
 
 
 async def run(node: Rank, rows: Sequence[Row], tools: Tools) -> Outcome:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from engine.documents.headings import Heading, headings
+from engine.language.schema import Field, ListOf, Record, Scalar, Type
 from engine.operators.accounting import require, require_at_least, row_by_row, text_of
 from engine.operators.base import Operator, Tools
 from engine.operators.cutting import (
@@ -22,6 +23,9 @@ from engine.operators.document_lines import first_line_of
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.numbered_text import lines_at
+
+STRING = Scalar("string")
+HEADERS = ListOf(Record((Field("header", STRING), Field("level", Scalar("integer")))))
 
 METHODS = ("token_count", "delimiter", "page", "section")
 
@@ -127,6 +131,11 @@ class Split(Node):
             calls_model=False,
             counts_tokens=self.method == "token_count",
         )
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the types of the fields of a chunk."""
+        headers = {self.headers_key: HEADERS} if self.method == "section" else {}
+        return {self.chunk_key: STRING, self.id_key: STRING, self.number_key: Scalar("integer"), **headers}
 
 
 async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:

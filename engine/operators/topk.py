@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from engine.language.schema import Scalar, Type
 from engine.language.templates import Template
 from engine.operators.accounting import all_or_none, process_rows, require, value_of
 from engine.operators.asking import ModelNode, visible
@@ -105,6 +106,11 @@ class TopK(ModelNode):
             embeds=self.method != "fts",
             reads_unknown=self.query.reads_unknown,
         )
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the types of place and score."""
+        scores = {} if self.compares else {self.score_key: Scalar("float")}
+        return {self.rank_key: Scalar("integer"), **scores}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from engine.language.problems import Finding
-from engine.language.schema import Schema
+from engine.language.schema import Schema, Type
 
 LEFT, RIGHT = "_left", "_right"
 """What a join appends to the name of a field that both of its sides have."""
@@ -125,3 +125,8 @@ class Node:
         writes = self.traits().writes
         named = [name for name in (self.schema.names if self.schema else ()) if name in writes]
         return (*named, *sorted(writes - set(named)))
+
+    def written_types(self) -> Mapping[str, Type]:
+        """Return the types of the fields of `traits().writes`, as far as they are known before it runs."""
+        writes = self.traits().writes
+        return {each.name: each.type for each in (self.schema.fields if self.schema else ()) if each.name in writes}

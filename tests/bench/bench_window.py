@@ -1,12 +1,14 @@
 """How soon the window can be used with a case of 10,000 documents and 100,000 rows, and how smoothly it scrolls.
 
-`python -m pytest -s tests/bench/bench_window.py`, or `python tests/bench/bench_window.py` without pytest.
+`python -m pytest -s tests/bench/bench_window.py`, or `python tests/bench/bench_window.py` without pytest. With
+REDWELL_BENCH_CASE, a copy of that case is opened instead of one that is made.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -57,9 +59,11 @@ def measure(folder: Path) -> None:
     """Make the case and measure."""
     path = folder / "big.redwell"
     began = time.perf_counter()
-    make_case(path)
-    print(f"\n{DOCUMENTS:,} documents, {ROWS:,} rows written in {time.perf_counter() - began:.0f} s,", end=" ")
-    print(f"{path.stat().st_size / 1e6:.0f} MB")
+    if given := os.environ.get("REDWELL_BENCH_CASE", ""):
+        shutil.copy(given, path)
+    else:
+        make_case(path)
+    print(f"\nthe case: {path.stat().st_size / 1e6:.0f} MB, there after {time.perf_counter() - began:.0f} s")
     start_and_open(path, folder)
     app = make_app(["redwell"])
     window = make_window(QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat))
@@ -72,45 +76,49 @@ def measure(folder: Path) -> None:
     window.workspace.open_case(str(path))
     documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
     results = next(place for place in window.places if isinstance(place, ResultsPlace))
-    until(app, lambda: documents.model.rowCount() == DOCUMENTS and documents.model.row(0) is not None)
+    until(app, lambda: documents.model.rowCount() > 0 and documents.model.row(0) is not None)
     print(f"opening it in a window that is there, until its documents are: {time.perf_counter() - began:.2f} s")
+    print(f"{documents.model.rowCount():,} documents")
     until(app, lambda: not window.workspace.client.waiting)
     dog = Watchdog(window, limit_milliseconds=LONGEST_BLOCK_MILLISECONDS)
     dog.start()
-    report(app, "results shown", lambda: window.go_to("Results"), lambda: is_there(results, ROWS))
+    report(app, "results shown", lambda: window.go_to("Results"), lambda: is_there(results, 1))
+    rows, column = results.model.rowCount(), results.model.columns[0].name
+    value = str(results.model.index(0, 1).data())
+    print(f"{rows:,} rows; filters and groups by {column}")
     scroll(app, results)
     report(
         app,
         "sorted",
         lambda: results.table.sortByColumn(1, Qt.SortOrder.AscendingOrder),
-        lambda: is_there(results, ROWS),
+        lambda: is_there(results, rows),
     )
     report(
         app,
         "sorted otherwise",
-        lambda: results.table.sortByColumn(4, Qt.SortOrder.AscendingOrder),
-        lambda: is_there(results, ROWS),
+        lambda: results.table.sortByColumn(2, Qt.SortOrder.AscendingOrder),
+        lambda: is_there(results, rows),
     )
     report(
         app,
         "filtered",
-        lambda: results.table.set_filter("officer", "=Officer 7"),
-        lambda: 0 < results.model.rowCount() < ROWS and results.model.row(0) is not None,
+        lambda: results.table.set_filter(column, f"={value}"),
+        lambda: 0 < results.model.rowCount() < rows and results.model.row(0) is not None,
     )
-    report(app, "all again", results.clear_filters, lambda: is_there(results, ROWS))
+    report(app, "all again", results.clear_filters, lambda: is_there(results, rows))
     report(
         app,
         "grouped",
-        lambda: results.groups.choose("officer"),
+        lambda: results.groups.choose(column),
         lambda: results.groups.list.topLevelItemCount() > 1 and results.model.heading(0) is not None,
     )
     report(
         app,
         "all folded",
         lambda: results.model.fold_all(on=True),
-        lambda: 0 < results.model.rowCount() < DOCUMENTS and results.model.heading(0) is not None,
+        lambda: 0 < results.model.rowCount() < rows and results.model.heading(0) is not None,
     )
-    report(app, "no groups", lambda: results.groups.choose("(no groups)"), lambda: is_there(results, ROWS))
+    report(app, "no groups", lambda: results.groups.choose("(no groups)"), lambda: is_there(results, rows))
     report(
         app,
         "accepted",
@@ -189,8 +197,8 @@ def _row(number: int, document: str, draw: random.Random) -> RowRecord:
 
 
 def is_there(results: ResultsPlace, rows: int) -> bool:
-    """Say whether the table is there and its first rows are."""
-    return results.model.rowCount() == rows and results.model.row(0) is not None
+    """Say whether the table is there, with so many rows or more, and its first rows are."""
+    return results.model.rowCount() >= rows and results.model.row(0) is not None
 
 
 def report(app: QApplication, what: str, do: Callable[[], object], fits: Callable[[], bool]) -> None:

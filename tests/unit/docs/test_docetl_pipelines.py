@@ -102,10 +102,13 @@ def test_keys_that_steer_only_docetl_are_accepted_with_a_warning(tmp_path: Path)
     loaded = parse_pipeline(
         "name: tickets\ndefault_bypass_cache: true\nplan_rewrites: false\n"
         "datasets: {d: {type: folder, path: x}}\n"
-        "operations:\n- {name: some, type: sample, method: first, samples: 2, model: gpt-4o}\n"
+        "operations:\n"
+        "- {name: tidy, type: map, drop_keys: [kind], batch_size: 8, optimizer_judge_agent_model: gpt-4o}\n"
+        "- {name: some, type: sample, method: first, samples: 2, model: gpt-4o}\n"
         "- {name: cut, type: split, split_key: text, method: delimiter, method_kwargs: {delimiter: x}, model: gpt-4o}\n"
-        "pipeline: {steps: [{name: s, input: d, operations: [some, cut]}]}\n"
+        "pipeline: {steps: [{name: s, input: d, operations: [tidy, some, cut]}]}\n"
     )
     (warning,) = loaded.warnings
-    for key in ("name", "default_bypass_cache", "plan_rewrites", "model (some)", "model (cut)"):
+    own = ("batch_size (tidy)", "optimizer_judge_agent_model (tidy)", "model (some)", "model (cut)")
+    for key in ("name", "default_bypass_cache", "plan_rewrites", *own):
         assert key in warning.message.removeprefix("these keys have no effect on this machine: ").split(", ")

@@ -14,7 +14,7 @@ from scripted_redwell import ScriptedModels
 from scripted_run import prompt_of
 
 from engine import Pipeline, from_list, read_csv, read_folder, read_json
-from engine.errors import RedwellError, UsageError
+from engine.errors import PipelineError, RedwellError, UsageError
 from engine.language.schema import Schema
 
 OFFICER = {"schema": {"officer": "string"}}
@@ -151,6 +151,19 @@ def test_files_that_rows_name_are_parsed(models: Any, tmp_path: Path) -> None:
     assert pipeline.schema()["report"] == "string"
     [row] = pipeline.filter(condition="'Roe' in input.report").collect()
     assert row["report"].strip() == "Sgt. Roe fell."
+
+
+def test_arguments_of_parsing_that_have_no_effect_are_accepted_with_a_warning(models: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Sgt. Roe fell.\n")
+    (tmp_path / "rows.json").write_text(json.dumps([{"file": str(tmp_path / "a.txt")}]))
+    step = {"function": "paddleocr_pdf_to_string", "input_key": "file", "output_key": "report"}
+    pipeline = read_json(tmp_path / "rows.json", parsing=[{**step, "lang": "en"}])
+    assert pipeline.plan == read_json(tmp_path / "rows.json", parsing=[step]).plan
+    assert list(map(str, pipeline.warnings)) == [
+        "warning: these keys have no effect on this machine: lang (dataset rows)"
+    ]
+    with pytest.raises(PipelineError, match="has no argument 'language'"):
+        read_json(tmp_path / "rows.json", parsing=[{**step, "language": "en"}])
 
 
 def answered_by(monkeypatch: pytest.MonkeyPatch, reply: Any) -> None:

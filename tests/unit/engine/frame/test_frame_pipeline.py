@@ -236,6 +236,38 @@ def test_schema_tells_fields_and_types(records, tmp_path) -> None:
     assert read_csv(tmp_path / "t.csv").schema() == {"x": "string", "y": "string"}
 
 
+def test_schema_tells_the_types_of_fields_that_no_model_writes() -> None:
+    cut = from_list([{"text": "x", "n": 1}]).split(
+        "cut", split_key="text", method="section", method_kwargs={"max_level": 1}
+    )
+    shown = cut.gather("show", content_key="text_chunk", doc_id_key="cut_id", order_key="cut_chunk_num")
+    copied = shown.extract("copy", prompt="The names.", document_keys=["text"])
+    listed = copied.extract("list", prompt="The names.", document_keys=["text"], format_extraction=False)
+    names = listed.cluster(
+        "alike",
+        embedding_keys=["text"],
+        summary_schema={"concept": "string"},
+        summary_prompt="{% for row in inputs %}{{ row.concept }}{% endfor %}",
+    )
+    ranked = names.rank("order", prompt="Which is best?").topk("best", method="fts", k=1, keys=["text"], query="x")
+    assert ranked.schema() == {
+        "text": "string",
+        "n": "integer",
+        "text_chunk": "string",
+        "cut_id": "string",
+        "cut_chunk_num": "integer",
+        "cut_headers": "list[{header: string, level: integer}]",
+        "text_chunk_rendered": "string",
+        "text_extracted_copy": "string",
+        "text_extracted_list": "list[string]",
+        "clusters": "list[{distance: float, concept: string}]",
+        "_rank": "integer",
+        "_best_rank": "integer",
+        "_best_score": "float",
+    }
+    assert ranked.unnest(unnest_key="clusters").schema()["clusters"] == "{distance: float, concept: string}"
+
+
 def test_settings_travel_with_the_pipeline(models, monkeypatch) -> None:
     monkeypatch.setattr(engine, "default_model", "gpt-4o-mini")
     monkeypatch.setattr(engine, "system_prompt", {"persona": "a clerk"})
@@ -280,8 +312,32 @@ def test_errors_are_those_of_yaml(records) -> None:
 def test_keys_of_the_cloud_are_accepted_with_a_warning(records) -> None:
     frame = read_folder(records).map(prompt="{{ input.text }}", output=SCHEMA, litellm_completion_kwargs={"x": 1})
     assert [str(w) for w in frame.warnings] == [
-        "warning: operator 'map_1': these keys have no effect on this machine: litellm_completion_kwargs"
+        "warning: operator 'map_1': these keys have no effect on this machine: litellm_completion_kwargs.x (map_1)"
     ]
+
+
+def test_keys_of_docetl_mean_in_python_what_they_mean_in_yaml() -> None:
+    keys = {
+        "prompt": "{{ input.text }}",
+        "output": {**SCHEMA, "mode": "structured_output"},
+        "litellm_completion_kwargs": {"max_tokens": 7, "temperature": 0.5, "top_p": 1},
+        "batch_size": 2,
+    }
+    made = from_list([{"text": "x"}], name="d").map("find", **keys)
+    operator = {"name": "find", "type": "map", **keys}
+    steps = {"steps": [{"name": "from_d", "input": "d", "operations": ["find"]}]}
+    text = json.dumps({"datasets": {"d": {"type": "memory"}}, "operations": [operator], "pipeline": steps}, indent=1)
+    read = Pipeline.from_yaml(text)
+    assert made.plan == read.plan
+    assert (made.plan.operators[0].max_tokens, made.plan.operators[0].temperature) == (7, 0.5)
+    assert [w.message for w in made.warnings] == [w.message for w in read.warnings]
+    for key in ("output.mode", "litellm_completion_kwargs.top_p", "batch_size"):
+        assert f"{key.removeprefix('output.')} (find)" in made.warnings[0].message
+
+
+def test_an_operator_has_the_type_of_its_method() -> None:
+    with pytest.raises(UsageError, match="map is given 'type' twice"):
+        from_list([{"text": "x"}]).map(type="filter", drop_keys=["text"])
 
 
 @pytest.mark.parametrize(

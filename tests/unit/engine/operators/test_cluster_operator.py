@@ -107,7 +107,7 @@ async def test_nothing_is_asked_about_fewer_than_two_rows(names):
     with_tools = tools()
     outcome = await run(cluster(), rows, with_tools)
     assert [row["clusters"] for row in values_of(outcome)] == [[]] * len(rows)
-    assert with_tools.requests == []
+    assert (with_tools.requests, with_tools.embedded) == ([], [])
 
 
 async def test_equal_rows_are_clustered_at_distance_0():
