@@ -1,7 +1,6 @@
 """How soon the window can be used with a case of 10,000 documents and 100,000 rows, and how smoothly it scrolls.
 
-`python -m pytest -s tests/bench/bench_window.py`, or `python tests/bench/bench_window.py` without pytest. With
-REDWELL_BENCH_CASE, a copy of that case is opened instead of one that is made.
+`redwell bench window`. With REDWELL_BENCH_CASE, a copy of that case is opened instead of one that is made.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -237,9 +235,3 @@ def until(app: QApplication, fits: Callable[[], bool]) -> None:
             raise TimeoutError("the window did not come so far")
         app.processEvents()
         time.sleep(0.002)
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        measure(Path(made))
-    sys.exit(0)
