@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import engine.frame.pipeline
 import engine.frame.signatures
+import engine.loader
 from engine.errors import PipelineError
 from engine.frame.pipeline import Pipeline
 from engine.language.binding import unbind
@@ -200,7 +201,7 @@ def keys_of_node(node: Node) -> dict[str, Any]:
 @contextmanager
 def registered() -> Iterator[None]:
     with ExitStack() as stack:
-        for module in (engine.frame.pipeline, engine.frame.signatures):
+        for module in (engine.frame.pipeline, engine.frame.signatures, engine.loader):
             stack.enter_context(patch.object(module, "REGISTRY", REGISTRY))
         load = partial(parse_pipeline, registry=REGISTRY)
         stack.enter_context(patch.object(engine.frame.pipeline, "parse_pipeline", load))
