@@ -111,7 +111,7 @@ class FacetsPanel(QTreeWidget):
     def _go_back_to(self, key: Key, scrolled: int) -> None:
         """Give the keyboard to the box that had it, where there still is one, and show the part that was in sight."""
         for box in self._boxes():
-            if key and _key_of(box) == key:
+            if key and _key_of(box) == key and self.hasFocus():  # else a box would look chosen that nobody is at
                 self.setCurrentItem(box)
         self.doItemsLayout()  # else the bar does not know yet how far it goes
         self.verticalScrollBar().setValue(scrolled)
