@@ -14,13 +14,16 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import pytest
+from gui_results import open_results
 from gui_waiting import WAIT, breathe, shut
+from invented_results import make_results
 from PySide6.QtCore import QSettings, QThreadPool
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
 from desktop.app import make_window
 from desktop.client import WorkerClient
+from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
@@ -153,6 +156,15 @@ def opened(qtbot: QtBot, window: MainWindow, case: Path) -> MainWindow:
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(case))
     return window
+
+
+@pytest.fixture
+def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
+    """The place with the invented results in it."""
+    path, _ = make_results(tmp_path / "made")
+    place = open_results(qtbot, window, path)
+    qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
+    return place
 
 
 LONGEST_MILLISECONDS = float(os.environ.get("REDWELL_LONGEST_BLOCK_MILLISECONDS", "1000"))

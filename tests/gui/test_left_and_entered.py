@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from gui_results import open_results
 from gui_waiting import WAIT
 from held_answers import Held
 from invented_results import make_results
@@ -28,25 +29,10 @@ from storage.ledger import FateRecord
 MANY = 2 * PAGE_ROWS + 50
 
 
-def open_results(qtbot: QtBot, window: MainWindow, path: Path) -> ResultsPlace:
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    return next(place for place in window.places if isinstance(place, ResultsPlace))
-
-
 def settle(qtbot: QtBot, place: ResultsPlace) -> None:
     """Wait until nothing follows the current cell, and nothing is on its way."""
     client = place.workspace.client
     qtbot.waitUntil(lambda: not place._follow.isActive() and not client.waiting, timeout=WAIT)
-
-
-@pytest.fixture
-def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
-    path, _ = make_results(tmp_path / "made")
-    place = open_results(qtbot, window, path)
-    qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
-    return place
 
 
 def test_rows_that_were_on_their_way_come(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
@@ -125,31 +111,19 @@ def documents_of(qtbot: QtBot, window: MainWindow) -> tuple[DocumentsPlace, str]
     return place, next(row.id for row in rows if row is not None and row.kind == "pdf")
 
 
-def test_the_lines_of_a_page_are_asked_for(qtbot: QtBot, opened: MainWindow) -> None:
+@pytest.mark.parametrize(("query", "shown"), [(pages.LINES, "page_shown"), (pages.PICTURE, "picture_shown")])
+def test_what_a_page_shows_is_asked_for(qtbot: QtBot, opened: MainWindow, query: Query[Any, Any], shown: str) -> None:
     place, document = documents_of(qtbot, opened)
-    held = Held(opened, pages.LINES)
+    held = Held(opened, query)
     place.show_document(document)
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
     opened.go_to("Start")
     held.answers.clear()
     opened.go_to("Documents")
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
-    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+    with qtbot.waitSignal(getattr(place.viewer, shown), timeout=WAIT):
         held.answers.pop("sample")()
-    assert place.viewer.view.lines
-
-
-def test_the_picture_of_a_page_is_asked_for(qtbot: QtBot, opened: MainWindow) -> None:
-    place, document = documents_of(qtbot, opened)
-    held = Held(opened, pages.PICTURE)
-    place.show_document(document)
-    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
-    opened.go_to("Start")
-    held.answers.clear()
-    opened.go_to("Documents")
-    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
-    with qtbot.waitSignal(place.viewer.picture_shown, timeout=WAIT):
-        held.answers.pop("sample")()
+    assert query is pages.PICTURE or place.viewer.view.lines
 
 
 def test_the_evidence_waits_for_the_row_of_the_current_cell(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:

@@ -61,16 +61,24 @@ def state(place: RunPlace) -> str:
     return place.queue.state_of(place.queue.entries[0])
 
 
-def test_a_question_asks_before_it_reads_or_overwrites(
-    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
-) -> None:
+def with_question(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, question: Path
+) -> tuple[MainWindow, RunPlace]:
+    """Open the case with one question in the queue."""
     window = start_window(0.0)
     with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
         window.workspace.open_case(str(case))
     window.go_to("Run")
     place = next(place for place in window.places if isinstance(place, RunPlace))
-    place.queue.add(str(strange), "")
+    place.queue.add(str(question), "")
     qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
+    return window, place
+
+
+def test_a_question_asks_before_it_reads_or_overwrites(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
+) -> None:
+    window, place = with_question(qtbot, start_window, case, strange)
     notes = strange.with_name("notes.jsonl")
 
     place.start()
@@ -92,14 +100,8 @@ def test_a_question_asks_before_it_reads_or_overwrites(
 def test_what_was_allowed_once_is_not_allowed_to_the_next_question(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
 ) -> None:
-    window = start_window(0.0)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
-    window.go_to("Run")
-    place = next(place for place in window.places if isinstance(place, RunPlace))
+    window, place = with_question(qtbot, start_window, case, strange)
     queue = place.queue
-    queue.add(str(strange), "")
-    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
     place.start()
     answer(qtbot, window, "Allow this once")
     assert "would replace a file" in answer(qtbot, window, "Cancel")
@@ -117,14 +119,8 @@ def test_what_was_allowed_once_is_not_allowed_to_the_next_question(
 def test_a_permission_that_comes_late_is_for_the_question_that_was_refused(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, strange: Path
 ) -> None:
-    window = start_window(0.0)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
-    window.go_to("Run")
-    place = next(place for place in window.places if isinstance(place, RunPlace))
+    window, place = with_question(qtbot, start_window, case, strange)
     queue = place.queue
-    queue.add(str(strange), "")
-    qtbot.waitUntil(lambda: len(queue.entries) == 1, timeout=WAIT)
     place.start()
     question(qtbot, window)
     queue.remove(queue.entries[0].id)

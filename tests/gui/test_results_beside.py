@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from gui_waiting import WAIT
 from held_answers import Held
-from invented_results import make_results
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -20,17 +17,6 @@ from engine.worker.contract import results as contract
 from engine.worker.contract.names import NamePlace
 
 OWN_KEYS = ("J", "K", "A", "E", "R", "N", "U")
-
-
-@pytest.fixture
-def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
-    path, _ = make_results(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = next(place for place in window.places if isinstance(place, ResultsPlace))
-    qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
-    return place
 
 
 def go(place: ResultsPlace, row: int, column: str) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from gui_waiting import WAIT
-from invented_results import make_results
 from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -20,17 +17,6 @@ from desktop.window import MainWindow
 from engine.worker.contract.results import ColumnInfo
 
 OWN = ["officer", "date", "force", "days", "acts"]
-
-
-@pytest.fixture
-def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
-    path, _ = make_results(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = next(place for place in window.places if isinstance(place, ResultsPlace))
-    qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
-    return place
 
 
 def order(table: ResultsTable) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import openpyxl
 import pytest
+from gui_results import open_results
 from gui_waiting import WAIT
 from invented_results import DATES, make_results
 from many_results import make_two_runs
@@ -42,14 +43,6 @@ Kind = TypeVar("Kind", bound=Place)
 
 def place_of(window: MainWindow, kind: type[Kind]) -> Kind:
     return next(place for place in window.places if isinstance(place, kind))
-
-
-def open_results(qtbot: QtBot, window: MainWindow, path: Path) -> ResultsPlace:
-    """Open a case, and go to its results."""
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    return place_of(window, ResultsPlace)
 
 
 @pytest.fixture
