@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
@@ -18,8 +18,6 @@ MENUS = ("File", "Edit", "View", "Go", "Documents", "Page", "Question", "Run", "
 class Actions(QObject):
     """All actions of the window. A second action with a shortcut that is taken is a defect and refused."""
 
-    added = Signal()
-
     def __init__(self, menu_bar: QMenuBar) -> None:
         super().__init__(menu_bar)
         self._bar = menu_bar
@@ -30,27 +28,16 @@ class Actions(QObject):
             self._menus[name] = menu_bar.addMenu(f"&{name}")
             self._menus[name].menuAction().setVisible(False)
 
-    def add(  # noqa: PLR0913 - what an action is
-        self,
-        text: str,
-        do: Callable[[], object],
-        *,
-        menu: str,
-        shortcut: str,
-        icon_name: str = "",
-        checkable: bool = False,
-        tip: str = "",
-    ) -> QAction:
+    def add(self, text: str, do: Callable[[], object], *, menu: str, shortcut: str, icon_name: str = "") -> QAction:
         """Make an action, put it in its menu, and return it; raises ValueError for a shortcut that is taken."""
         keys = QKeySequence(shortcut)
         if any(keys == other.shortcut() for other in self.all):
             raise ValueError(f"the shortcut {shortcut} of {text!r} is taken")
         action = QAction(text, self._bar)
         action.setShortcut(keys)
-        action.setCheckable(checkable)
-        action.setStatusTip(tip or text)
+        action.setStatusTip(text)
         name = text.replace("&", "").removesuffix("…")
-        action.setToolTip(plain(f"{tip or name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})"))
+        action.setToolTip(plain(f"{name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})"))
         if icon_name:
             action.setIcon(icon(icon_name))
             self._icons.append((action, icon_name))
@@ -59,7 +46,6 @@ class Actions(QObject):
         submenu.addAction(action)
         submenu.menuAction().setVisible(True)
         self.all.append(action)
-        self.added.emit()
         return action
 
     def redraw_icons(self) -> None:

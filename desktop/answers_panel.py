@@ -7,9 +7,7 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QHeaderView,
     QLabel,
-    QSplitter,
     QTreeWidget,
     QTreeWidgetItem,
     QTreeWidgetItemIterator,
@@ -20,6 +18,8 @@ from PySide6.QtWidgets import (
 from desktop.answer_cards import AskBack, ItemCards, place_text
 from desktop.plain_text import plain
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
+from desktop.tables import stretch_section
 from desktop.theme import icon
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -58,9 +58,7 @@ class AnswersPanel(QWidget):
         self.tree = QTreeWidget()
         self.tree.setAccessibleName("Answers and their items")
         self.tree.setHeaderLabels(["Answer", "Where"])
-        self.tree.header().setStretchLastSection(False)
-        self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        stretch_section(self.tree.header(), 0)
         self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
         self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.note = SaidLabel("Note on the answer", wraps=True)
@@ -127,17 +125,10 @@ class AnswersPanel(QWidget):
         for part in (self.question, self.note, self.cards, self.ask_back):
             inner.addWidget(part)
         inner.addWidget(self.viewer, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.tree)
-        splitter.addWidget(details)
-        splitter.setSizes([190, 400])
-        splitter.setStretchFactor(1, 1)
-        for place in range(2):
-            splitter.setCollapsible(place, False)
         self.tree.setMinimumHeight(90)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 4)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((self.tree, details), (190, 400), (0, 1), upright=True), 1)
 
     def _take(self, answers: Sequence[ShownAnswer]) -> None:
         self.answers, self._query = answers, ""

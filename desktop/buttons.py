@@ -70,9 +70,14 @@ def _is_for_choosing(event: QKeyEvent) -> bool:
     return held == Qt.KeyboardModifier.NoModifier and bool(event.text()) and event.text().isprintable()
 
 
-def choice_box(name: str, *, editable: bool = False) -> QComboBox:
-    """Make a box to choose from; its list has the name too, for it is a window of its own."""
+def choice_box(name: str, *, editable: bool = False, narrow: bool = False) -> QComboBox:
+    """Make a box to choose from; its list has the name too, for it is a window of its own.
+
+    `narrow`: it takes no more room for entries that are long.
+    """
     box = ChoiceBox(editable=editable)
+    if narrow:
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setAccessibleName(name)
     box.view().setAccessibleName(name)
     if (line := box.lineEdit()) is not None:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import push_button
-from desktop.file_kinds import CASES
+from desktop.file_dialogs import CASES, save_dialog
 from desktop.said_label import SaidLabel
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
@@ -198,15 +198,9 @@ class CareDialog(QDialog):
 
     def _ask_for_file(self, title: str, word: str, chosen: Callable[[str], None]) -> QFileDialog:
         case = Path(self.case)
-        dialog = QFileDialog(self, title, str(case.parent))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(CASES)
-        dialog.setDefaultSuffix("redwell")
+        dialog = save_dialog(self, title, chosen, CASES, str(case.parent))
         dialog.selectFile(f"{case.stem} {word}.redwell")
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # a file that is there is refused, whatever is said
-        dialog.fileSelected.connect(chosen)
         dialog.open()
         return dialog
 

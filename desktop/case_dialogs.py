@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from desktop.file_kinds import CASES
+from desktop.file_dialogs import CASES, ask_for_file, file_dialog, save_dialog
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.workspace import Workspace
@@ -25,11 +25,7 @@ def ask_for_new_case(parent: QWidget, workspace: Workspace, *, encrypted: bool =
         else:
             workspace.open_case(path, create=True)
 
-    dialog = _dialog(parent, "New case", chosen)
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setDefaultSuffix("redwell")
-    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-    dialog.setNameFilters([CASES, _ENCRYPTED])
+    dialog = save_dialog(parent, "New case", chosen, f"{CASES};;{_ENCRYPTED}")
     dialog.selectNameFilter(_ENCRYPTED if encrypted else CASES)
     dialog.open()
     return dialog
@@ -42,14 +38,13 @@ def ask_where_to_keep(parent: QWidget, workspace: Workspace, name: str, paths: S
     """
 
     def choose() -> None:
-        dialog = _dialog(
-            parent, "Keep the case here", lambda path: workspace.open_case(path, create=True, folders=paths)
-        )
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("redwell")
+        def chosen(path: str) -> None:
+            workspace.open_case(path, create=True, folders=paths)
+
+        dialog = save_dialog(parent, "Keep the case here", chosen, CASES)
         dialog.setDirectory(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
         dialog.selectFile(Path(name).name)
-        _open(dialog, QFileDialog.FileMode.AnyFile)
+        dialog.open()
 
     asked = YesOrNo(
         "Read-only folder",
@@ -79,23 +74,22 @@ def ask_for_passphrase(parent: QWidget, path: str, is_wrong: bool, answer: Calla
 
 def ask_for_case(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which case to open."""
-    return _open(_dialog(parent, "Open case", workspace.open_case), QFileDialog.FileMode.ExistingFile)
+    return ask_for_file(parent, "Open case", workspace.open_case, CASES)
 
 
 def choose_case(parent: QWidget, chosen: Callable[[str], object]) -> QFileDialog:
     """Ask for a case that is to be looked after, and not opened."""
-    return _open(_dialog(parent, "Which case?", chosen), QFileDialog.FileMode.ExistingFile)
+    return ask_for_file(parent, "Which case?", chosen, CASES)
 
 
 def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which folder of records to read."""
-    dialog = _dialog(parent, "Add a folder of records", workspace.take_folder)
-    return _open(dialog, QFileDialog.FileMode.Directory)
+    return _ask_for_folder(parent, "Add a folder of records", workspace.take_folder)
 
 
 def ask_for_watched_folder(parent: QWidget, watch: Callable[[str], object]) -> QFileDialog:
     """Ask which folder is to be watched for new files."""
-    return _open(_dialog(parent, "Watch a folder for new files", watch), QFileDialog.FileMode.Directory)
+    return _ask_for_folder(parent, "Watch a folder for new files", watch)
 
 
 def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
@@ -108,16 +102,8 @@ def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
     return dialog
 
 
-def _dialog(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFileDialog:
-    dialog = QFileDialog(parent, title)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.fileSelected.connect(chosen)
-    return dialog
-
-
-def _open(dialog: QFileDialog, mode: QFileDialog.FileMode) -> QFileDialog:
-    dialog.setFileMode(mode)
-    if mode != QFileDialog.FileMode.Directory:
-        dialog.setNameFilter(CASES)
+def _ask_for_folder(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFileDialog:
+    dialog = file_dialog(parent, title, chosen)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.open()
     return dialog

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +22,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.plain_text import plain
-from engine.worker.contract.charts import Bar
 
 Shape = Literal["bars", "columns", "matrix"]
 
@@ -65,7 +63,9 @@ class Chart:
 
     @property
     def described(self) -> str:
-        """Describe the chart in words."""
+        """Describe the chart in words; one without a title is on its way."""
+        if not self.title:
+            return ""
         largest = sorted(self.marks, key=lambda mark: -mark.count)[:_TOLD]
         counts = "; ".join(f"{mark.label}: {mark.count}" for mark in largest if mark.count)
         return f"{self.title}. {counts or 'Nothing to show'}. {self.note}".strip()
@@ -76,6 +76,8 @@ class ChartView(QWidget):
 
     picked = Signal(str, str)
     """A mark was picked: its value, and its document if it stands for one. One that stands for neither is not."""
+    reached = Signal(int, int)
+    """The keyboard or the mouse went to a mark; where it is, from the left and from above."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -168,10 +170,11 @@ class ChartView(QWidget):
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
         painter.setFont(self.font())
         self.draw(painter, float(self.width()), self.palette())
-        if self._current >= 0 and self.hasFocus():
+        if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(self.palette().color(QPalette.ColorRole.Text))
-            painter.drawRect(self._area(self._current, float(self.width())))
+            whole = QRectF(self.rect()).adjusted(0, 0, -1, -1)
+            painter.drawRect(self._area(self._current, float(self.width())) if self._current >= 0 else whole)
         painter.end()
 
     def event(self, event: QEvent) -> bool:
@@ -204,6 +207,8 @@ class ChartView(QWidget):
     def _go(self, place: int) -> None:
         self._current = place
         self.setAccessibleDescription(f"{_told(self.chart.marks[place])}. {self.chart.described}")
+        area = self._area(place, float(self.width()))
+        self.reached.emit(round(area.left()), round(area.center().y()))
         self.update()
 
     def _pick(self) -> None:
@@ -316,8 +321,3 @@ def _draw_slanted(painter: QPainter, start: QPointF, text: str, degrees: float) 
     painter.rotate(degrees)
     painter.drawText(QPointF(0, 0), text)
     painter.restore()
-
-
-def marks_of(bars: Sequence[Bar]) -> tuple[Mark, ...]:
-    """Make marks of the worker's bars; picking one filters by its label."""
-    return tuple(Mark(bar.label, bar.count, bar.label) for bar in bars)

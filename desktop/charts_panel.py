@@ -11,7 +11,7 @@ from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QDialog, QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
-from desktop.chart_view import Chart, ChartView, Mark, marks_of, paper
+from desktop.chart_view import Chart, ChartView, Mark, paper
 from desktop.client import Answer
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.words import counted
@@ -56,7 +56,9 @@ class ChartsPanel(RowsPanel):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 4)
         layout.addLayout(top)
-        layout.addWidget(scrolled(self.chart, "Chart"), 1)
+        area = scrolled(self.chart, "Chart")
+        self.chart.reached.connect(area.ensureVisible)
+        layout.addWidget(area, 1)
 
     def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run, the one that names something first."""
@@ -66,13 +68,6 @@ class ChartsPanel(RowsPanel):
         self.column.addItems([column.name for column in columns])
         self._choose_column()
         self.chart.show_chart(Chart("bars", ""))
-        self.refresh()
-
-    def choose(self, kind: str, column: str = "") -> None:
-        """Show a kind of chart (a key of KINDS), of this column if it is given."""
-        self.kind.setCurrentIndex(self.kind.findData(kind))
-        if column:
-            self.column.setCurrentText(column)
         self.refresh()
 
     def refresh(self) -> None:
@@ -136,10 +131,11 @@ class ChartsPanel(RowsPanel):
 
     def _show_values(self, counts: Bars) -> None:
         note = left_out([(counts.others, "more value")])
-        self._show(Chart("bars", f"{counts.column} by number of {counts.unit}", marks_of(counts.bars), note=note))
+        marks = tuple(Mark(bar.label, bar.count, bar.label) for bar in counts.bars)
+        self._show(Chart("bars", f"{counts.column} by number of {counts.unit}", marks, note=note))
 
     def _show_time(self, series: OverTime) -> None:
-        marks = tuple(Mark(mark.label, mark.count, "") for mark in marks_of(series.bars))
+        marks = tuple(Mark(bar.label, bar.count, "") for bar in series.bars)
         parts = (
             (series.undated, "without a date" if series.period == "year" else "without a month"),
             (series.earlier, "of earlier years, which are left out"),

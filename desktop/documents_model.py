@@ -8,13 +8,11 @@ from typing import Any, Final
 from PySide6.QtCore import QObject, Qt
 
 from desktop.client import Ask
-from desktop.paged_model import LEFT, PAGE_ROWS, RIGHT, ROW_ROLE, PagedModel
+from desktop.paged_model import LEFT, RIGHT, PagedModel
 from desktop.theme import icon
 from desktop.words import counted, size_text
 from engine.worker.contract import documents
 from engine.worker.contract.documents import ListedDocument
-
-__all__ = ["COLUMNS", "PAGE_ROWS", "ROW_ROLE", "DocumentsModel", "cell_text", "text_source"]
 
 COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("star", "★"),

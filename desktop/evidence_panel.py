@@ -72,11 +72,7 @@ class EvidencePanel(QWidget):
         layout.addWidget(self._said)
         layout.addLayout(row)
         layout.addWidget(self.viewer, 1)
-
-    @property
-    def places(self) -> int:
-        """Count the places of the cell that were found."""
-        return len(self._places)
+        workspace.case_opened.connect(lambda path: self._clear())
 
     @property
     def is_coming(self) -> bool:
@@ -88,11 +84,6 @@ class EvidencePanel(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_value"):
             self._fit()
-
-    @property
-    def where(self) -> str:
-        """Return what is said of the place that is shown."""
-        return self._where.text()
 
     def show_cell(self, run: str, row: str, column: str, inside: str = "") -> None:
         """Ask for a cell and show its first place, or the first of the part that a path (`acts[0].date`) leads to."""
@@ -116,6 +107,17 @@ class EvidencePanel(QWidget):
         """Give up what is on its way."""
         self._workspace.client.forget(self._question)
         self._question = ""
+
+    def _clear(self) -> None:
+        """Show no cell: another case is open."""
+        self.stop()
+        self._cell, self._places = None, []
+        self._value.clear()
+        for label in (self._title, self._said, self._where):
+            label.clear()
+        for button in (self._before, self._after):
+            button.setEnabled(False)
+        self.viewer.clear()
 
     def _fit(self) -> None:
         self._value.setMaximumHeight(self._value.fontMetrics().lineSpacing() * _VALUE_LINES + 14)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.check_boxes import CheckDelegate
 from desktop.hidden_text import hidden_title
 from desktop.plain_text import plain
+from desktop.tables import stretch_section
 from desktop.words import counted
 from engine.worker.contract.documents import Facets
 
@@ -46,9 +47,7 @@ class FacetsPanel(QTreeWidget):
         self.setHeaderLabels(["Show only", ""])
         self.setRootIsDecorated(False)
         self.setIndentation(12)
-        self.header().setStretchLastSection(False)
-        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        stretch_section(self.header(), 0)
         self.itemChanged.connect(lambda item, column: self.changed.emit())
 
     def chosen(self) -> dict[str, Any]:

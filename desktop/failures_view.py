@@ -1,4 +1,4 @@
-"""Files that could not be read: why, and reading one again with OCR or a password."""
+"""Files that could not be read, a page of them at a time: why, and reading one again with OCR or a password."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QInputDialog, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
-from desktop.failures_model import FailuresModel
-from desktop.paged_model import ROW_ROLE
-from desktop.plain_text import plain
+from desktop.client import Ask
+from desktop.paged_model import ROW_ROLE, PagedModel
+from desktop.question_box import input_dialog
 from desktop.tables import make_table
 from desktop.workspace import Workspace
+from engine.worker.contract import documents
+from engine.worker.contract.documents import FailedFile
 
 _FILE_WIDTH = 220
+_TITLES = ("File", "Reason", "What happened and what to do")
+
+
+class FailuresModel(PagedModel[FailedFile]):
+    """By path, as the worker keeps them."""
+
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, documents.FAILURES, _TITLES, parent)
+
+    def cell(self, row: FailedFile, column: int, role: int) -> Any:
+        """Return the name, the reason, or what happened; the tool tip has the whole path."""
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return (row.path, row.reason, f"{row.message}\n{row.advice}")[column]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return (Path(row.path).name, row.reason, f"{row.message}. {row.advice}")[column]
+        return None
 
 
 class FailuresView(QWidget):
@@ -27,13 +45,14 @@ class FailuresView(QWidget):
         self._read_again = read_again
         self.model = FailuresModel(workspace.ask, workspace.client.forget, self)
         self.model.loading_failed.connect(workspace.said)
-        self.model.total_changed.connect(self._counted)
+        for changed in (self.model.total_changed, self.model.modelReset):
+            changed.connect(self._say_hint)
         self.table = make_table(self.model, "Files that could not be read")
         self.table.setColumnWidth(0, _FILE_WIDTH)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._enable())
         self.model.dataChanged.connect(lambda first, last: self._enable())
-        self._hint = QLabel("Every file could be read.", textFormat=Qt.TextFormat.PlainText)
+        self._hint = QLabel(textFormat=Qt.TextFormat.PlainText)
         self._again = push_button("retry", "Read again", self._retry)
         self._ocr = push_button("text", "Read by OCR", lambda: self._retry(ocr="always"))
         self._password = push_button("offline", "With password…", self._ask_password)
@@ -47,20 +66,10 @@ class FailuresView(QWidget):
         layout.addWidget(self.table, 1)
         self._enable()
 
-    def begin(self) -> None:
-        """Show the files of another case."""
-        self.model.begin()
-
-    def refresh(self) -> None:
-        """Ask for the files anew."""
-        self.model.refresh()
-
-    def stop(self) -> None:
-        """Give up what is on its way."""
-        self.model.stop()
-
-    def _counted(self, total: int) -> None:
-        self._hint.setText("Choose a file to read it again." if total else "Every file could be read.")
+    def _say_hint(self) -> None:
+        """Say what can be done, or that there is no file; nothing before the worker has told."""
+        hint = "Choose a file to read it again." if self.model.rowCount() else "Every file could be read."
+        self._hint.setText(hint if self.model.is_known else "")
         self._enable()
 
     def _path(self) -> str:
@@ -76,12 +85,9 @@ class FailuresView(QWidget):
         self._read_again(outer_file(self._path()), **options)
 
     def _ask_password(self) -> None:
-        dialog = QInputDialog(self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setWindowTitle("Password")
-        dialog.setLabelText(plain(f"Password of {Path(self._path()).name}:"))
+        read = lambda password: self._retry(password=password)  # noqa: E731
+        dialog = input_dialog(self, "Password", f"Password of {Path(self._path()).name}:", read)
         dialog.setTextEchoMode(QLineEdit.EchoMode.Password)
-        dialog.textValueSelected.connect(lambda password: self._retry(password=password))
         dialog.open()
 
 

@@ -6,19 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
 from desktop.plain_text import plain
+from desktop.tables import stretch_section
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import results
@@ -41,16 +33,13 @@ class GroupsPanel(QWidget):
         super().__init__()
         self._workspace, self._selection = workspace, selection
         self._run, self._question = "", ""
-        self.column = choice_box("Group by")
-        self.column.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.column = choice_box("Group by", narrow=True)
         self.column.activated.connect(lambda index: self._chosen())
         self.list = QTreeWidget()
         self.list.setAccessibleName("Groups")
         self.list.setRootIsDecorated(False)
         self.list.setHeaderLabels(["Value", "Rows"])
-        self.list.header().setStretchLastSection(False)
-        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        stretch_section(self.list.header(), 0)
         self.list.itemClicked.connect(self._pick)
         self.list.itemActivated.connect(self._pick)
         label = QLabel("Group by", textFormat=Qt.TextFormat.PlainText)

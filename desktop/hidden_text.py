@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-_WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "covered": "under a box or a picture",
-        "invisible": "invisible",
-        "white": "in the colour of its background",
-        "off_page": "off the page",
-        "tiny": "in letters under two points",
-    }
-)
-_TITLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "covered": "Text under redactions",
-        "invisible": "Invisible text",
-        "white": "Text in its background's colour",
-        "off_page": "Text off the page",
-        "tiny": "Tiny text",
-    }
-)
+_WORDS: Final = {
+    "covered": "under a box or a picture",
+    "invisible": "invisible",
+    "white": "in the colour of its background",
+    "off_page": "off the page",
+    "tiny": "in letters under two points",
+}
+_TITLES: Final = {
+    "covered": "Text under redactions",
+    "invisible": "Invisible text",
+    "white": "Text in its background's colour",
+    "off_page": "Text off the page",
+    "tiny": "Tiny text",
+}
 
 
 def hidden_words(kind: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ _OFFERED_AGAIN = "What is left is offered when you open that case again."
 class IngestPanel(QFrame):
     """Hidden while there is nothing to read. `offer` asks for the estimate; a person starts the reading."""
 
-    estimated = Signal(object)
     read_to_ask = Signal()
     """All was read that a person wanted to be asked about."""
 
@@ -73,7 +71,10 @@ class IngestPanel(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 6)
         layout.addWidget(self._text, 1)
-        for widget in (self._bar, self.start, self.ask, self.typed, self.next, self.dismiss, self.pause, self.cancel):
+        self._beside: tuple[QWidget, ...] = (
+            self._bar, self.start, self.ask, self.typed, self.next, self.dismiss, self.pause, self.cancel
+        )  # fmt: skip
+        for widget in self._beside:
             layout.addWidget(widget)
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
@@ -116,7 +117,7 @@ class IngestPanel(QFrame):
 
     def _ask_estimates(self) -> None:
         self._estimates = {}
-        self._show("Counting the files…", bar=False, offer=False, job=False)
+        self._show("Counting the files…")
         for folder in self._offers:
             take = while_open(self._workspace, partial(self._take_estimate, folder))
             failed = while_open(self._workspace, partial(self._failed, folder))
@@ -139,13 +140,11 @@ class IngestPanel(QFrame):
         if len(names) > 1:
             named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
         if not files:
-            self._show(f"There are no files in {estimates[0].folder}.", bar=False, offer=True, job=False)
-            self.start.hide()
+            self._show(f"There are no files in {estimates[0].folder}.", self.dismiss)
             self._offers.clear()
         elif files == known:
             sentence = _what_is_there(files, sum(estimate.removed for estimate in estimates))
-            self._show(f"{named}: {sentence}", bar=False, offer=True, job=False)
-            self.start.hide()
+            self._show(f"{named}: {sentence}", self.dismiss)
             self._offers.clear()
         else:
             kinds = Counter[str]()
@@ -157,16 +156,14 @@ class IngestPanel(QFrame):
                 f"{named}: {_new_files(files, known)} ({shown}), {size_text(sum(e.bytes for e in estimates))}, "
                 f"about {counted(sum(e.pages for e in estimates), 'page')}. "
                 f"Reading takes about {duration_text(sum(e.seconds for e in estimates))} ({basis}).",
-                bar=False,
-                offer=True,
-                job=False,
+                self.start,
+                self.dismiss,
             )
             self._new = files - known
             self._show_ask()
             self._take_keyboard(self.start)
         if gone := " ".join(estimate.gone for estimate in estimates if estimate.gone):
             self._text.setText(f"{self.text} {gone}")
-        self.estimated.emit(replace(estimates[-1], files=files))
 
     def _failed(self, folder: str, message: str, advice: str) -> None:
         """Take off what cannot be read; the other offers stay."""
@@ -180,12 +177,6 @@ class IngestPanel(QFrame):
     def _show_ask(self) -> None:
         self.ask.setText(f"Read {self._new:,} new and ask")
         self.ask.setVisible(bool(self._question))
-
-    def _offer_question(self, offered: bool) -> None:
-        for widget in (self.typed, self.next):
-            widget.setVisible(offered)
-        if offered:
-            self._take_keyboard(self.typed)
 
     def _take_keyboard(self, widget: QWidget) -> None:
         """Give a widget the keyboard, unless a person sees another place, or types."""
@@ -257,7 +248,7 @@ class IngestPanel(QFrame):
         if self._offers:
             name = Path(str(self._workspace.job.given.get("case"))).stem
             waits = "What you added is offered when that has ended."
-            self._show(f"Files are being read into {name}. {waits}", bar=False, offer=False, job=False)
+            self._show(f"Files are being read into {name}. {waits}")
         else:
             self.hide()
 
@@ -278,7 +269,7 @@ class IngestPanel(QFrame):
         waiting = len(self._offers) + len(self._going)
         if waiting:
             parts.append(f"{waiting:,} more waiting")
-        self._show(", ".join(parts), bar=True, offer=False, job=True)
+        self._show(", ".join(parts), self._bar, self.pause, self.cancel)
         self._bar.setRange(0, progress.total)
         self._bar.setValue(progress.done)
         paused = job.state == "pausing"
@@ -300,13 +291,15 @@ class IngestPanel(QFrame):
             return
         self._offers, self._going = [*self._going, *self._offers], []
         failed = f" {counted(self._not_read, 'file')} could not be read: see Not read." if self._not_read else ""
+        told = f"{counted(self._looked_at, 'file')} checked.{failed}"
         if self._offers:
-            self._workspace.said.emit(f"{counted(self._looked_at, 'file')} checked.{failed}", "")
+            self._workspace.said.emit(told, "")
             self._ask_estimates()
+        elif self._looked_at > self._not_read:
+            self._show(told, self.typed, self.next, self.dismiss)
+            self._take_keyboard(self.typed)
         else:
-            self._show(f"{counted(self._looked_at, 'file')} checked.{failed}", bar=False, offer=True, job=False)
-            self.start.hide()
-            self._offer_question(self._looked_at > self._not_read)
+            self._show(told, self.dismiss)
         self._looked_at = self._not_read = 0
         if self._asks and code != _CANCELLED:
             self.read_to_ask.emit()
@@ -324,16 +317,12 @@ class IngestPanel(QFrame):
         else:
             self.hide()
 
-    def _show(self, text: str, *, bar: bool, offer: bool, job: bool) -> None:
+    def _show(self, text: str, *beside: QWidget) -> None:
+        """Say something, with these parts beside it."""
         self._text.setText(text)
-        self._bar.setVisible(bar)
-        self.start.setVisible(offer)
-        self._offer_question(False)
-        self.ask.hide()
-        self.dismiss.setVisible(offer)
-        self.dismiss.setText("Not now" if offer and "about" in text else "Close")
-        self.pause.setVisible(job)
-        self.cancel.setVisible(job)
+        for part in self._beside:
+            part.setVisible(part in beside)
+        self.dismiss.setText("Not now" if self.start in beside else "Close")
         self.show()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
@@ -181,15 +181,10 @@ class Job(QObject):
             case Warned():
                 self.noted.emit(event.message)
 
-    def _advance(
-        self, *, done: int | None = None, total: int | None = None, failed: int | None = None, pages: int | None = None
-    ) -> None:
-        old = self.progress
-        done = old.done if done is None else done
-        total = old.total if total is None else total
+    def _advance(self, **known: int) -> None:
+        """Take parts of the progress that have changed."""
+        now = replace(self.progress, **known)
         spent = time.monotonic() - self._began - self._paused_seconds
-        left = spent / done * (total - done) if done else None
-        self.progress = Progress(
-            done, total, old.failed if failed is None else failed, old.pages if pages is None else pages, left
-        )
+        left = spent / now.done * (now.total - now.done) if now.done else None
+        self.progress = replace(now, left_seconds=left)
         self.changed.emit()

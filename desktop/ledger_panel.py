@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box
 from desktop.client import Ask
 from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.rows_model import Column, RowsModel
 from desktop.said_label import SaidLabel
-from desktop.tables import make_table
+from desktop.tables import make_table, stretch_section
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import ledger
@@ -106,7 +106,7 @@ class LedgerPanel(QWidget):
         if not self._run or not self.isVisible():
             return
         wanted = self._run, str(self.fate.currentData())
-        if wanted == (self.entries.run, self.entries.fate) and self.entries.rowCount():
+        if wanted == (self.entries.run, self.entries.fate) and self.entries.is_known:
             self.entries.refresh()
         else:
             self.entries.run, self.entries.fate = wanted
@@ -130,8 +130,12 @@ class LedgerPanel(QWidget):
             self._space.document_wanted.emit(entry.document, entry.page, entry.line)
 
     def _lay_out(self) -> None:
-        for table, stretched in ((self.operator_table, 0), (self.table, 2)):
-            _stretch(table, stretched)
+        stretch_section(self.operator_table.horizontalHeader(), 0)
+        header = self.table.horizontalHeader()
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column, width in enumerate(_WIDTHS):
+            header.resizeSection(column, width)
+        header.setStretchLastSection(True)
         label = QLabel("&List", textFormat=Qt.TextFormat.PlainText)
         label.setBuddy(self.fate)
         top = QHBoxLayout()
@@ -151,19 +155,6 @@ class LedgerPanel(QWidget):
         layout.setContentsMargins(6, 6, 6, 2)
         layout.addWidget(self.sums)
         layout.addWidget(splitter, 1)
-
-
-def _stretch(table: QTableView, stretched: int) -> None:
-    header = table.horizontalHeader()
-    if stretched:
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for column, width in enumerate(_WIDTHS):
-            header.resizeSection(column, width)
-        header.setStretchLastSection(True)
-        return
-    for column in range(table.model().columnCount()):
-        mode = QHeaderView.ResizeMode.Stretch if column == stretched else QHeaderView.ResizeMode.ResizeToContents
-        header.setSectionResizeMode(column, mode)
 
 
 def sums_text(found: LedgerSums) -> str:

@@ -53,9 +53,8 @@ class NamesPanel(QWidget):
         self.tree.currentItemChanged.connect(lambda now, before: self._enable())
         self.tree.itemActivated.connect(self._open)
         self.tree.itemClicked.connect(self._open)
-        self.other = choice_box("The other name", editable=True)
+        self.other = choice_box("The other name", editable=True, narrow=True)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.other.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.other.editTextChanged.connect(lambda text: self._enable())
         self.merge_button = push_button("merge", "The same", self.merge)
         self.apart_button = push_button("split", "Not the same", self.keep_apart)
@@ -65,12 +64,8 @@ class NamesPanel(QWidget):
         layout.addWidget(self._title)
         layout.addWidget(self.tree, 1)
         layout.addLayout(self._buttons())
+        workspace.case_opened.connect(lambda path: self.clear(""))
         self._enable()
-
-    @property
-    def name(self) -> str:
-        """Return the name that is shown, empty when none is."""
-        return self._name
 
     def show_name(self, run: str, column: str, name: str) -> None:
         """Ask how a name came about."""
@@ -84,6 +79,7 @@ class NamesPanel(QWidget):
         self.stop()
         self._name = ""
         self.tree.clear()
+        self.other.clear()
         self._title.setText(hint)
         self._enable()
 

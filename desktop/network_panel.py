@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +22,7 @@ from desktop.check_boxes import CheckBox
 from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView, described
 from desktop.pictures import PictureWriter
 from desktop.rows_panel import RowsPanel, left_out, scrolled
+from desktop.splitters import split
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.network import ROWS, SAVE, SHOW, LinkedRows, ShownNetwork
@@ -98,13 +98,6 @@ class NetworkPanel(RowsPanel):
         self._note.hide()
         if self.view.drawing.nodes:
             self.view.show_network(NetworkDrawing(""))
-        self.refresh()
-
-    def choose(self, **kinds: str) -> None:
-        """Say what columns hold, by their names: `people`, `organizations`, `things`, or empty for nothing."""
-        for column, kind in kinds.items():
-            with QSignalBlocker(self._kinds[column]):
-                self._kinds[column].setCurrentIndex(self._kinds[column].findData(kind))
         self.refresh()
 
     @property
@@ -208,24 +201,15 @@ class NetworkPanel(RowsPanel):
         self.save_button = push_button("export", "Save…", self.ask_to_save)
         top.addWidget(self.save_button)
         columns = scrolled(self._columns, "What the columns hold")
-        side = QSplitter(Qt.Orientation.Vertical)
         below = QWidget()
         inner = QVBoxLayout(below)
         inner.setContentsMargins(0, 4, 0, 0)
         inner.addWidget(self._title)
         inner.addWidget(self.rows, 1)
-        for part in (columns, below):
-            side.addWidget(part)
-            side.setCollapsible(side.count() - 1, False)
-        side.setSizes([200, 320])
+        side = split((columns, below), (200, 320), upright=True)
         side.setMinimumWidth(200)
-        parts = QSplitter()
-        for part, stretch in ((self.view, 3), (side, 1)):
-            parts.addWidget(part)
-            parts.setStretchFactor(parts.count() - 1, stretch)
-            parts.setCollapsible(parts.count() - 1, False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 4)
         layout.addLayout(top)
         layout.addWidget(self._note)
-        layout.addWidget(parts, 1)
+        layout.addWidget(split((self.view, side), stretch=(3, 1)), 1)

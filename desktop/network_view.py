@@ -355,6 +355,9 @@ class NetworkView(QWidget):
             painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
             how = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.drawText(self.rect().adjusted(20, 20, -20, -20), how, self.hint)
+        if self.hasFocus() and self._current < 0:
+            painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         if self._pictures is None:
             painter.end()
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,7 @@ from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
+from desktop.client import Answer
 from desktop.said_label import SaidLabel
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -76,19 +77,19 @@ class OfflinePanel(QDialog):
         layout.addLayout(row)
 
     def start(self) -> None:
-        """Show what is known now; nothing is started for it."""
-        self._ask(STATE, "Looking…", case=self._space.case)
+        """Show what is known now, unless an answer is on its way; no program is started for it."""
+        if not self._question:
+            self._ask(STATE, self._take_state, "Looking…", case=self._space.case)
 
     def try_each(self) -> None:
         """Have a process of each kind ask for a socket, this one too."""
         self._space.window_tried = try_window()
-        self._ask(TRY, "Each program of Redwell asks for network access…", case=self._space.case)
+        waiting = "Each program of Redwell asks for network access…"
+        self._ask(TRY, self._take_state, waiting, case=self._space.case)
 
     def work_without(self) -> None:
         """Read a picture and ask a model in a process without network."""
-        waiting = "Reading a picture and asking a model in a process without network…"
-        self._question = self._space.client.ask(WORK, self._take_isolated, self._failed)
-        self._wait(waiting)
+        self._ask(WORK, self._take_isolated, "Reading a picture and asking a model in a process without network…")
 
     def done(self, code: int) -> None:
         """Give up a question that has no answer yet."""
@@ -97,11 +98,8 @@ class OfflinePanel(QDialog):
         self._ready()
         super().done(code)
 
-    def _ask(self, query: Query[OfflineState], waiting: str, **parameters: Any) -> None:
-        self._question = self._space.client.ask(query, self._take_state, self._failed, **parameters)
-        self._wait(waiting)
-
-    def _wait(self, waiting: str) -> None:
+    def _ask(self, query: Query[Answer], then: Callable[[Answer], None], waiting: str, **parameters: Any) -> None:
+        self._question = self._space.client.ask(query, then, self._failed, **parameters)
         self.verdict.setText(waiting)
         self.attempt.setEnabled(False)
         self.work.setEnabled(False)

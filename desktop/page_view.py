@@ -22,8 +22,6 @@ from desktop.hidden_text import hidden_words
 from desktop.plain_text import plain
 from desktop.text_shape import edges_of, has_letters_from_right, reads_from_right, span_of, width_of
 
-__all__ = ["Box", "PageView", "ViewLine", "lay_out"]
-
 _EVIDENCE = (QColor(255, 196, 0, 90), QColor(200, 60, 20))
 _FOUND = (QColor(90, 170, 255, 80), QColor(30, 100, 190))
 _SELECTED = (QColor(60, 120, 220, 90), QColor(0, 0, 0, 0))

@@ -154,7 +154,7 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
     def restart(self) -> None:
         """Forget all rows and begin anew: another case, order or filter."""
         self.beginResetModel()
-        self._drop_questions()
+        self.stop()
         self._pages.clear()
         self._latest = -1
         self._stale.clear()
@@ -173,7 +173,12 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
 
     def stop(self) -> None:
         """Give up what is on its way."""
-        self._drop_questions()
+        self._round += 1
+        for id in self._coming.values():
+            self._forget(id)
+        self._coming.clear()
+        self._outdated.clear()
+        self._wanted.clear()
 
     def end(self) -> None:
         """Show no rows; nothing is asked before the next `begin`."""
@@ -186,14 +191,6 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
             self.beginResetModel()
             self._titles = list(titles)
             self.endResetModel()
-
-    def _drop_questions(self) -> None:
-        self._round += 1
-        for id in self._coming.values():
-            self._forget(id)
-        self._coming.clear()
-        self._outdated.clear()
-        self._wanted.clear()
 
     def _want(self, page: int) -> None:
         if self._is_begun and page not in self._coming:

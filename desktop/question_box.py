@@ -1,4 +1,4 @@
-"""A question with two answers, which nothing waits for: no is what a careless key press says."""
+"""Questions that nothing waits for: with two answers, of which a careless key press gives no, and for a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
+
+from desktop.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,13 @@ def ask_yes_or_no(parent: QWidget, asked: YesOrNo, then: Callable[[], object]) -
     box.buttonClicked.connect(lambda button: then() if button is yes else None)
     box.open()
     return box
+
+
+def input_dialog(parent: QWidget, title: str, label: str, chosen: Callable[[str], object]) -> QInputDialog:
+    """Make a dialog that asks for a text. It is not shown yet, and deletes itself when it is closed."""
+    dialog = QInputDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    dialog.setLabelText(plain(label))
+    dialog.textValueSelected.connect(chosen)
+    return dialog

@@ -9,10 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFormLayout,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QMenu,
     QPushButton,
@@ -23,11 +21,11 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import choice_box, push_button, show_choice, tool_button
 from desktop.check_boxes import CheckBox
-from desktop.file_kinds import PIPELINES
+from desktop.file_dialogs import PIPELINES, ask_for_file
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.run_queue import RunQueue, document_offers, input_text, name_of
 from desktop.said_label import SaidLabel
-from desktop.tables import make_table
+from desktop.tables import make_table, stretch_section
 from desktop.theme import icon
 from desktop.workspace import Workspace
 from engine.worker.contract import documents, models
@@ -66,15 +64,7 @@ class QueuePanel(QWidget):
             self,
         )
         self.table = make_table(self.model, "Queue of runs")
-        header = self.table.horizontalHeader()
-        for column, mode in enumerate(
-            (
-                QHeaderView.ResizeMode.Stretch,
-                QHeaderView.ResizeMode.ResizeToContents,
-                QHeaderView.ResizeMode.ResizeToContents,
-            )
-        ):
-            header.setSectionResizeMode(column, mode)
+        stretch_section(self.table.horizontalHeader(), 0)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._selected())
         self._empty = QLabel(
             _EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
@@ -112,13 +102,8 @@ class QueuePanel(QWidget):
 
     def choose_file(self) -> None:
         """Ask for a pipeline file."""
-        dialog = QFileDialog(self, "Add a question to the queue")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(PIPELINES)
-        dialog.setDirectory(str(Path(self._space.case).parent))
-        dialog.fileSelected.connect(self.queue.add)
-        dialog.open()
+        folder = str(Path(self._space.case).parent)
+        ask_for_file(self, "Add a question to the queue", self.queue.add, PIPELINES, folder)
 
     def remove(self) -> None:
         """Take the chosen entry off the queue."""
@@ -160,7 +145,7 @@ class QueuePanel(QWidget):
         chosen = self.current()
         rows = [_Line(entry, self.queue.state_of(entry)) for entry in self.queue.entries]
         self.model.show_rows(rows)
-        self._stack.setCurrentWidget(self.table if rows else self._empty)
+        self._stack.setCurrentWidget(self.table if rows or not self.queue.is_known else self._empty)
         if chosen is not None and any(line.entry.id == chosen.id for line in rows):
             self.select(chosen.id)
         elif rows:
@@ -197,8 +182,8 @@ class RunChoices(QWidget):
         super().__init__(parent)
         self._space = workspace
         self._entry: QueueEntry | None = None
-        self.documents = _box("Documents that the run reads")
-        self.model = _box("Model that the run asks")
+        self.documents = choice_box("Documents that the run reads", narrow=True)
+        self.model = choice_box("Model that the run asks", narrow=True)
         self.trust = CheckBox("Let the question run its own Python code")
         self.trust.setToolTip(
             "For questions with steps in Python, after you have read them.\nThe code can only calculate."
@@ -246,9 +231,3 @@ class RunChoices(QWidget):
         entry = self._entry
         if entry is not None and chosen != (entry.input, entry.model, entry.trust_code):
             self.chosen.emit(*chosen)
-
-
-def _box(name: str) -> QComboBox:
-    box = choice_box(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    return box

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QProgressBar,
-    QSplitter,
     QStackedWidget,
     QTabWidget,
     QVBoxLayout,
@@ -28,6 +27,7 @@ from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
 from desktop.results_table import ResultsTable
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -63,7 +63,7 @@ class ResultsLayout(QWidget):
         self.progress.setFormat("not reviewed yet")
         self.progress.setMinimumWidth(150)
         self.progress.setMaximumWidth(260)
-        self.said = SaidLabel("What was done last")
+        self.said = SaidLabel("What was done last", wraps=True)
         self.improve = push_button("question", "Change the question by this note", self.change_wanted.emit)
         self.improve.hide()
         self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -256,19 +256,13 @@ class ResultsLayout(QWidget):
         top.addWidget(self.improve)
         top.addWidget(self.progress)
         top.addWidget(self.export)
-        splitter = QSplitter()
-        for part, stretch in ((self.groups, 0), (self.tabs, 3), (self._sides, 3)):
-            splitter.addWidget(part)
-            splitter.setStretchFactor(splitter.count() - 1, stretch)
-            splitter.setCollapsible(splitter.count() - 1, False)
-        splitter.setSizes([170, 480, 480])
         self.groups.setMinimumWidth(120)
         self._sides.setMinimumWidth(320)
         self.tabs.setMinimumWidth(300)
         inner = QVBoxLayout(self)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addLayout(top)
-        inner.addWidget(splitter, 1)
+        inner.addWidget(split((self.groups, self.tabs, self._sides), (170, 480, 480), (0, 3, 3)), 1)
         outer = QVBoxLayout(place)
         outer.setContentsMargins(12, 10, 12, 8)
         outer.addWidget(self)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
 
+from desktop.file_dialogs import save_dialog
 from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.plain_text import plain
+from desktop.question_box import input_dialog
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
 from desktop.selected_rows import SelectedRows
@@ -110,13 +112,9 @@ class ResultsReview(QObject):
         row = self._table.currentIndex().data(ROW_ROLE)
         if not isinstance(row, ShownRow) or not self._may_edit():
             return None
-        dialog = QInputDialog(self._table)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog = input_dialog(self._table, "Note", f"Note on row {row.number}:", lambda text: self.note(row.id, text))
         dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
-        dialog.setWindowTitle("Note")
-        dialog.setLabelText(plain(f"Note on row {row.number}:"))
         dialog.setTextValue(row.note)
-        dialog.textValueSelected.connect(lambda text: self.note(row.id, text))
         dialog.open()
         return dialog
 
@@ -136,12 +134,8 @@ class ResultsReview(QObject):
         run = self._model.run
         if not run:
             return None
-        dialog = QFileDialog(self._table, "Save reviewed rows as right answers")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("jsonl")
-        dialog.setNameFilter("JSON lines (*.jsonl)")
-        dialog.fileSelected.connect(lambda file: self.write_gold(run, file))
+        write = lambda file: self.write_gold(run, file)  # noqa: E731
+        dialog = save_dialog(self._table, "Save reviewed rows as right answers", write, "JSON lines (*.jsonl)")
         dialog.open()
         return dialog
 
@@ -209,8 +203,8 @@ class ResultsReview(QObject):
         return self._model.can_edit
 
     def _column(self) -> str:
-        place = self._table.currentIndex().column() - 1
-        return self._model.columns[place].name if 0 <= place < len(self._model.columns) else ""
+        column = self._model.column_of(self._table.currentIndex())
+        return column.name if column is not None else ""
 
     def _show_progress(self, progress: ReviewProgress) -> None:
         done, rows = progress.reviewed, progress.rows

@@ -66,6 +66,9 @@ class ResultsTable(QTableView):
         self._unfiltered = 1 if has_filters else sys.maxsize
         self._header = FilterHeader(self, unfiltered=self._unfiltered)
         self.setHorizontalHeader(self._header)
+        self._held: tuple[int, list[str], str, int] | None = None  # what is typed into a row whose place goes
+        model.modelAboutToBeReset.connect(self._tell_typed)  # before the views hear of it, which close their editors
+        model.rowsAboutToBeRemoved.connect(self._hold_typed)
         self.setModel(model)
         self._pinned = self._make_pinned()
         self._keeping = QTimer(self, interval=_KEEP_MILLISECONDS, singleShot=True)
@@ -83,6 +86,7 @@ class ResultsTable(QTableView):
         self._header.sectionMoved.connect(self._section_moved)
         self.verticalHeader().geometriesChanged.connect(self._lay_pinned)
         model.modelReset.connect(self._lay_pinned)
+        model.rowsRemoved.connect(lambda *removed: self._type_on())
         model.grouped.connect(self._choose_delegates)
         self._drawing = [CellDrawing(view) for view in (self, self._pinned)]
 
@@ -303,7 +307,44 @@ class ResultsTable(QTableView):
         for name in {*self._places, str(self._title(number))}:
             if name not in self._pinned_names:
                 self._places[name] = self._header.visualIndex(self._number(name))
+        if new <= len(self._pinned_names):
+            self._arrange()  # else those that are pinned would lie over it
         self._keeping.start()
+
+    def _editor(self) -> QLineEdit | None:
+        """Return the box in which the current cell is being corrected, None where it is not."""
+        boxes = (view.indexWidget(self.currentIndex()) for view in (self, self._pinned))
+        return next((box for box in boxes if isinstance(box, QLineEdit)), None)
+
+    def _tell_typed(self) -> None:
+        """Tell what is being typed into a cell, as when it is left: other rows come, or another order."""
+        if (editor := self._editor()) is not None and self._results.can_edit:
+            cell = self.currentIndex()
+            self.itemDelegateForIndex(cell).setModelData(editor, self._results, cell)
+
+    def _hold_typed(self, parent: QModelIndex, first: int, last: int) -> None:
+        """Note what is being typed into a row whose place goes: its editor closes."""
+        cell, editor = self.currentIndex(), self._editor()
+        if first <= cell.row() <= last and editor is not None and (begun := editor.property(_BEGUN)) is not None:
+            self._held = cell.column(), begun, editor.text(), editor.cursorPosition()
+            editor.setProperty(_BEGUN, None)  # half of a word is no correction
+
+    def _type_on(self) -> None:
+        """Let a person go on typing in the row that is the last one now; it corrects the row that it was begun on."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        column, begun, text, position = held
+        self.go_to(self._results.rowCount() - 1, column)
+        cell = self.currentIndex()
+        if cell.flags() & Qt.ItemFlag.ItemIsEditable:
+            self.edit_cell(cell)
+        if (editor := self._editor()) is not None:
+            editor.setText(text)
+            editor.setCursorPosition(position)
+            editor.setProperty(_BEGUN, begun)
+        elif text != begun[1]:
+            self._results.edited.emit(begun[0], str(self._title(column)), text)
 
     def _set_texts(self, texts: dict[int, str]) -> None:
         pinned = {number for number in texts if self._title(number) in self._pinned_names}

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
 
 from desktop.abstract import QtABCMeta
-from desktop.file_kinds import suffix_of
+from desktop.file_dialogs import save_dialog
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo
@@ -46,13 +46,7 @@ class RowsPanel(QWidget, metaclass=QtABCMeta):
 
     def ask_to_save(self) -> QFileDialog:
         """Ask where it is to be kept, and as what."""
-        dialog = QFileDialog(self, f"Save the {self.what}")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(self.formats)
-        dialog.setDefaultSuffix(suffix_of(self.formats))
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(suffix_of(chosen)))
-        dialog.fileSelected.connect(self.save)
+        dialog = save_dialog(self, f"Save the {self.what}", self.save, self.formats)
         dialog.open()
         return dialog
 

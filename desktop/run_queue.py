@@ -85,6 +85,8 @@ class RunQueue(QObject):
         super().__init__(parent)
         self._space = workspace
         self.entries: list[QueueEntry] = []
+        self.is_known = False
+        """The worker has told what is in the queue."""
         self.case = ""
         """The case of the entry that goes on, or was the last."""
         self._going: QueueEntry | None = None  # as it was when it was begun
@@ -245,12 +247,12 @@ class RunQueue(QObject):
             self.load()
 
     def _opened(self) -> None:
-        self.entries, self._allowed = [], {}
+        self.entries, self.is_known, self._allowed = [], False, {}
         self.changed.emit()
         self.load()
 
     def _take(self, entries: list[QueueEntry]) -> None:
-        self.entries = entries
+        self.entries, self.is_known = entries, True
         self.changed.emit()
 
     def _replace(self, entry: QueueEntry) -> None:

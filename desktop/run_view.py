@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from desktop.answer_cards import AskBack
 from desktop.live_rows_model import LiveRowsModel
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.said_label import SaidLabel
-from desktop.tables import make_table
+from desktop.tables import make_table, stretch_section
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
 from engine.worker.contract.run import AskedBack, OperatorLine, ReasonLine, RunProgress
@@ -90,22 +90,15 @@ class RunView(QWidget):
         self.rows.stop()
 
     def _lay_out(self) -> None:
-        for table, stretched in ((self.operator_table, 0), (self.reason_table, 3)):
-            header = table.horizontalHeader()
-            for column in range(table.model().columnCount()):
-                mode = (
-                    QHeaderView.ResizeMode.Stretch if column == stretched else QHeaderView.ResizeMode.ResizeToContents
-                )
-                header.setSectionResizeMode(column, mode)
+        stretch_section(self.operator_table.horizontalHeader(), 0)
+        stretch_section(self.reason_table.horizontalHeader(), 3)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self.operator_table)
         splitter.addWidget(self.tabs)
         splitter.setSizes([200, 260])
-        top = QHBoxLayout()
-        top.addWidget(self.meters, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(top)
+        layout.addWidget(self.meters)
         layout.addWidget(splitter, 1)
 
     def _show(self) -> None:
@@ -163,7 +156,7 @@ def meters_text(run: RunProgress) -> str:
 COLUMNS: Sequence[Column[AskedBack]] = (
     Column("Rows", lambda row: f"{row.rows:,}", is_right=True),
     Column("Question", lambda row: row.question),
-    Column("Question to you", lambda row: row.text, tip=lambda row: row.text),
+    Column("Question to you", lambda row: row.text),
 )
 
 
@@ -176,11 +169,7 @@ class AskedBackPanel(QWidget):
         self._run = ""
         self.model = RowsModel(COLUMNS, self)
         self.table = make_table(self.model, "Questions back")
-        header = self.table.horizontalHeader()
-        for column in range(len(COLUMNS)):
-            is_last = column == len(COLUMNS) - 1
-            mode = QHeaderView.ResizeMode.Stretch if is_last else QHeaderView.ResizeMode.ResizeToContents
-            header.setSectionResizeMode(column, mode)
+        stretch_section(self.table.horizontalHeader(), len(COLUMNS) - 1)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._chosen())
         self.ask_back = AskBack()
         self.ask_back.said.connect(self._clarify)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton, QWidget
 
 from desktop.plain_text import plain
+from desktop.question_box import input_dialog
 from desktop.theme import icon
 from desktop.workspace import Workspace
 from engine.worker.contract import search as contract
@@ -53,13 +54,10 @@ class SearchesButton(QPushButton):
         if not (words.strip() or any(only.values())):
             self._space.said.emit("There is nothing to save.", "Type words to search for, or choose filters.")
             return None
-        dialog = QInputDialog(self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setWindowTitle("Save this search")
-        dialog.setLabelText("Name of the search (a saved one of this name is replaced):")
+        label = "Name of the search (a saved one of this name is replaced):"
+        dialog = input_dialog(self, "Save this search", label, self.save)
         dialog.setComboBoxItems(["", *self.names()])
         dialog.setComboBoxEditable(True)
-        dialog.textValueSelected.connect(self.save)
         dialog.open()
         return dialog
 

@@ -1,4 +1,4 @@
-"""How all tables look: rows as high as their letters, no grid, no numbers at the side."""
+"""How all tables look: rows as high as their letters, columns as wide, no grid, no numbers at the side."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ class Table(QTableView):
         """Make rows as high as other letters."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
-            fit_rows(self, _ROW_SPACE)
+            fit_rows(self)
 
 
-def fit_rows(table: QTableView, space: int) -> None:
+def fit_rows(table: QTableView, space: int = _ROW_SPACE) -> None:
     """Make rows as high as the letters, and so many pixels more."""
     table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + space)
+
+
+def stretch_section(header: QHeaderView, stretched: int) -> None:
+    """Let one column take the width that is left, and give the others what their cells need."""
+    header.setStretchLastSection(False)
+    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
 
 
 def make_table(model: QAbstractItemModel, name: str) -> Table:
@@ -37,6 +44,6 @@ def make_table(model: QAbstractItemModel, name: str) -> Table:
     table.setTabKeyNavigation(False)
     table.verticalHeader().setVisible(False)
     table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    fit_rows(table, _ROW_SPACE)
+    fit_rows(table)
     table.horizontalHeader().setHighlightSections(False)
     return table

@@ -22,21 +22,22 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop.buttons import push_button
-from desktop.file_kinds import suffix_of
+from desktop.file_dialogs import ask_for_file, save_dialog
 from desktop.plain_text import plain
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import search
 from engine.worker.contract.search import CountedDocument, TermCounts, TermSum
 
+_LISTS = "Texts (*.txt *.csv);;All files (*)"
 _FORMATS = "Tables (*.csv);;Excel (*.xlsx);;JSON lines (*.jsonl)"
 _LARGEST_LIST = 1_000_000
 """Bytes of a file with a list; the worker takes 500 terms."""
@@ -162,19 +163,11 @@ class TermsDialog(QDialog):
 
     def ask_for_list(self) -> QFileDialog:
         """Ask for a file with a term on each line."""
-        dialog = self._dialog("Open a list of terms", "Texts (*.txt *.csv);;All files (*)")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self.open_list)
-        dialog.open()
-        return dialog
+        return ask_for_file(self, "Open a list of terms", self.open_list, _LISTS, self._folder)
 
     def ask_to_save(self) -> QFileDialog:
         """Ask where the counts are to be written."""
-        dialog = self._dialog("Export the counts", _FORMATS)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(suffix_of(_FORMATS))
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(suffix_of(chosen)))
-        dialog.fileSelected.connect(self.save)
+        dialog = save_dialog(self, "Export the counts", self.save, _FORMATS, self._folder)
         dialog.open()
         return dialog
 
@@ -202,25 +195,17 @@ class TermsDialog(QDialog):
         row.addWidget(opening)
         row.addWidget(self.count_button)
         column.addLayout(row)
-        splitter = QSplitter()
-        for part, stretch in ((left, 0), (self.table, 1)):
-            splitter.addWidget(part)
-            splitter.setStretchFactor(splitter.count() - 1, stretch)
-            splitter.setCollapsible(splitter.count() - 1, False)
-        splitter.setSizes([260, 580])
         bottom = QHBoxLayout()
         bottom.addWidget(self.told, 1)
         bottom.addWidget(self.export)
         bottom.addWidget(push_button("close", "Close", self.close))
         layout = QVBoxLayout(self)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((left, self.table), (260, 580), (0, 1)), 1)
         layout.addLayout(bottom)
 
-    def _dialog(self, title: str, filters: str) -> QFileDialog:
-        dialog = QFileDialog(self, title, str(Path(self._space.case).parent))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setNameFilter(filters)
-        return dialog
+    @property
+    def _folder(self) -> str:
+        return str(Path(self._space.case).parent)
 
     def _show(self, counts: TermCounts) -> None:
         self.model.show_counts(counts)

@@ -188,7 +188,7 @@ class TimelineView(QWidget):
         self.setAccessibleName(f"Timeline: {drawing.title}")
         undated = len(drawing.moments) - drawing.dated
         summary = f"{counted(drawing.dated, 'date')}, {undated:,} without a sure date. {drawing.note}"
-        self.setAccessibleDescription(summary.strip())
+        self.setAccessibleDescription(summary.strip() if drawing.title else "")  # without a title it is on its way
         self.setMinimumSize(self.sizeHint())
         self.updateGeometry()
         self.update()
@@ -213,6 +213,9 @@ class TimelineView(QWidget):
             chosen = self.palette().color(QPalette.ColorRole.Highlight)
             chosen.setAlphaF(0.22 if self.hasFocus() else 0.14)
             painter.fillRect(self.drawing.area(self._current, float(self.width())), chosen)
+        elif self.hasFocus():
+            painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         self.drawing.draw(painter, self.size(), self.palette(), QRectF(event.rect()))
         painter.end()
 

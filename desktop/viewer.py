@@ -8,12 +8,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
 from desktop.client import Answer, Failed
+from desktop.elided_label import ElidedLabel
 from desktop.page_view import PageView, ViewLine, lay_out
-from desktop.plain_text import plain
 from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
 from engine.worker.contract import Query, documents, pages, search
@@ -84,8 +84,7 @@ class Viewer(QWidget):
         self.sections = SectionsBox(workspace)
         self.sections.chosen.connect(lambda page, line: self.show_document(self._document, page, line=line))
         self.page_shown.connect(self.sections.show_page)
-        self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self._title.setMinimumWidth(60)
+        self._title = ElidedLabel()
         self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._hint.hide()
         layout = QVBoxLayout(self)
@@ -149,7 +148,7 @@ class Viewer(QWidget):
         self._leave()
         self._forget_found()
         self._document, self._page, self._pages = "", 0, 0
-        self._title.clear()
+        self._title.setText("")
         self._hint.hide()
         self.sections.clear()
         self.password_bar.hide()
@@ -183,7 +182,7 @@ class Viewer(QWidget):
         The same words again lead to the next line.
         """
         if words.strip() and words == self._looked_for and self._found:
-            self.find_next()
+            self._find_next()
             return
         self._forget_found()
         self.view.mark_found(())
@@ -197,14 +196,11 @@ class Viewer(QWidget):
         self._found, self._looked_for = [], ""
         self._bar.count.clear()
 
-    def find_next(self, step: int = 1) -> None:
-        """Go to the next line that was found, or the one before with -1, and mark it."""
+    def _find_next(self) -> None:
+        """Go to the next line that was found, after the last one to the first, and mark it."""
         here, places = (self._page, self._line), sorted(self._found)
-        if places:
-            later = [place for place in places if place > here] or places
-            earlier = [place for place in places if place < here] or places
-            page, line = later[0] if step > 0 else earlier[-1]
-            self.show_document(self._document, page, line=line)
+        page, line = next((place for place in places if place > here), places[0])
+        self.show_document(self._document, page, line=line)
 
     def open_with(self, password: str) -> None:
         """Show the pages of an encrypted document; the password is kept in memory while the document is shown."""
@@ -268,7 +264,6 @@ class Viewer(QWidget):
         bar.turn_wanted.connect(self.rotate)
         bar.layer_toggled.connect(self.view.show_text_layer)
         bar.words_entered.connect(self.look_for)
-        bar.next_wanted.connect(self.find_next)
         return bar
 
     def _ask(  # noqa: PLR0913 - what is asked, and what becomes of it
@@ -296,7 +291,6 @@ class Viewer(QWidget):
         self._shown = (text.document, text.page)
         self._pages = text.pages
         self._title.setText(text.name)
-        self._title.setToolTip(plain(text.name))
         self._bar.show_page(self._page, self._pages)
         self.password_bar.hide()
         self._is_text = not text.width
@@ -338,7 +332,7 @@ class Viewer(QWidget):
         self._found = places
         self._bar.count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
         if places and self._page not in {page for page, _ in self._found}:
-            self.find_next()
+            self._find_next()
         self._mark_found()
 
     def _mark_found(self) -> None:
@@ -450,8 +444,7 @@ class SectionsBox(QWidget):
         self._workspace = workspace
         self._question, self._document, self._page = "", "", 0
         self._sections: Sequence[Section] = ()
-        self.box: QComboBox = choice_box("Sections of the document")
-        self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.box = choice_box("Sections of the document", narrow=True)
         self.box.activated.connect(self._choose)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

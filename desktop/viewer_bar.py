@@ -20,7 +20,7 @@ class ViewerBar(QWidget):
     turn_wanted = Signal()
     layer_toggled = Signal(bool)
     words_entered = Signal(str)
-    next_wanted = Signal()
+    """Words to look for; the same ones again ask for the next line that has them."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -34,7 +34,7 @@ class ViewerBar(QWidget):
         self.words = QLineEdit(placeholderText="Find in the document", clearButtonEnabled=True)
         self.words.setAccessibleName("Find in the document")
         self.words.setMinimumWidth(90)
-        self.words.returnPressed.connect(lambda: self.words_entered.emit(self.words.text()))
+        self.words.returnPressed.connect(self._enter)
         self.words.textChanged.connect(lambda text: None if text else self.words_entered.emit(""))
         self.count = QLabel(textFormat=Qt.TextFormat.PlainText)
         row = QHBoxLayout(self)
@@ -50,7 +50,8 @@ class ViewerBar(QWidget):
         row.addWidget(self.layer)
         row.addWidget(self.words, 1)
         row.addWidget(self.count)
-        row.addWidget(tool_button("next", "Next line found", self.next_wanted.emit))
+        self.next = tool_button("next", "Next line found", self._enter)
+        row.addWidget(self.next)
 
     def show_page(self, page: int, pages: int) -> None:
         """Show which page of how many it is; nothing is chosen by that."""
@@ -59,6 +60,9 @@ class ViewerBar(QWidget):
         self._number.setSuffix(f" of {pages}")
         self._number.setValue(page)
         self._number.blockSignals(False)
+
+    def _enter(self) -> None:
+        self.words_entered.emit(self.words.text())
 
 
 class PasswordBar(QWidget):
@@ -83,9 +87,10 @@ class PasswordBar(QWidget):
     def ask(self, *, was_wrong: bool) -> None:
         """Ask, and say so when the one given before was wrong."""
         self._hint.setText("This password does not open it." if was_wrong else "This document needs a password.")
-        self._password.clear()
-        self.show()
-        self._password.setFocus()
+        if self.isHidden():  # else it is asked for in another size, and somebody may be typing, here or elsewhere
+            self._password.clear()
+            self.show()
+            self._password.setFocus()
 
     def _enter(self) -> None:
         if text := self._password.text():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QByteArray, QDeadlineTimer, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QDeadlineTimer, QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -36,7 +36,6 @@ from desktop.case_dialogs import (
 from desktop.help_dialog import HelpDialog
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
-from desktop.page_actions import add_page_actions
 from desktop.palette import CommandPalette
 from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.permission import ask_permission
@@ -49,7 +48,7 @@ from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of, when_system_changes
-from desktop.viewer import Viewer
+from desktop.viewer import ZOOM_STEP, Viewer
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.offline import PROCESSES, LiveProcess
@@ -59,12 +58,32 @@ NETWORK_REFUSED, NETWORK_ALLOWED, NETWORK_UNKNOWN = "No network", "Network allow
 
 CASE_SUFFIX = ".redwell"
 MODEL_SUFFIX = ".gguf"
-_SIDE_WIDTH = 150
+_SIDE_WIDTH, _SIDE_ROW = 150, 36
+"""The least of the list of places: its width, and the height of an entry."""
+_BESIDE_NAME, _ABOVE_NAME = 60, 12
+"""Pixels that an entry takes besides its letters: its icon and edges, and the space above and below."""
 _KEEPING_MILLISECONDS = 10_000
 """How long the window waits, when it is closed, until what was typed and judged last is kept; then it asks."""
 _LOOK_MILLISECONDS = 20
 
 Dialog = TypeVar("Dialog", bound=QDialog)
+
+
+class _Side(QListWidget):
+    """The list of places, as wide and high as its letters need."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit()
+
+    def fit(self) -> None:
+        letters, items = self.fontMetrics(), [self.item(row) for row in range(self.count())]
+        widest = max((letters.horizontalAdvance(item.text()) for item in items), default=0)
+        width = max(_SIDE_WIDTH, widest + _BESIDE_NAME)
+        self.setFixedWidth(width)
+        for item in items:
+            item.setSizeHint(QSize(width - 8, max(_SIDE_ROW, letters.height() + _ABOVE_NAME)))
 
 
 class MainWindow(QMainWindow):
@@ -95,10 +114,9 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._make_centre())
         self._make_status()
         self._make_actions()
-        self._make_history_actions()
         for place in self.places:
             place.add_actions(self.actions_)
-        add_page_actions(self.actions_, self._viewer, lambda: self._current is not None and self._current.copy())
+        self._make_page_actions()
         self._restore()
         workspace.case_opened.connect(self._case_opened)
         workspace.summary_changed.connect(self._show_title)
@@ -162,11 +180,11 @@ class MainWindow(QMainWindow):
 
     def show_offline(self) -> OfflinePanel:
         """Open the panel that says what is known of the network, and tries."""
-        if (there := self._in_front(OfflinePanel)) is not None:
-            return there
-        panel = OfflinePanel(self.workspace, self)
-        panel.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        panel.show()
+        panel = self._in_front(OfflinePanel)
+        if panel is None:
+            panel = OfflinePanel(self.workspace, self)
+            panel.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            panel.show()
         panel.start()
         return panel
 
@@ -274,17 +292,15 @@ class MainWindow(QMainWindow):
 
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
-        asked = YesOrNo(
-            "Close Redwell?",
-            f"{self.workspace.job.told} Close Redwell anyway?",
-            "Close",
-            "What is finished is kept. It goes on from there when you start it again.",
-            no="Go on working",
-            destroys=True,
-        )
-        box = self._leaving = ask_yes_or_no(self, asked, self.close)
+        more = "What is finished is kept. It goes on from there when you start it again."
+        self._leaving = self._ask_to_close(self.workspace.job.told, more, "Go on working")
+
+    def _ask_to_close(self, told: str, more: str, no: str) -> QMessageBox:
+        asked = YesOrNo("Close Redwell?", f"{told} Close Redwell anyway?", "Close", more, no=no, destroys=True)
+        box = ask_yes_or_no(self, asked, self.close)
         box.rejected.connect(self._stay)
         self.closing.connect(box.close)
+        return box
 
     def _stay(self) -> None:
         self._leaving = self._losing = None
@@ -312,29 +328,18 @@ class MainWindow(QMainWindow):
 
     def _ask_to_lose(self) -> None:
         """Say that the last changes are not kept yet, and close when a person says so, or closes the window again."""
-        asked = YesOrNo(
-            "Close Redwell?",
-            "Your last changes are still being kept. Close Redwell anyway?",
-            "Close",
-            "What is not kept yet may be lost.",
-            no="Wait",
-            destroys=True,
-        )
-        box = self._losing = ask_yes_or_no(self, asked, self.close)
-        box.rejected.connect(self._stay)
-        self.closing.connect(box.close)
+        told, more = "Your last changes are still being kept.", "What is not kept yet may be lost."
+        self._losing = self._ask_to_close(told, more, "Wait")
 
     def _make_side(self) -> QListWidget:
-        side = QListWidget()
+        side = _Side()
         side.setAccessibleName("Parts of the window")
-        side.setFixedWidth(_SIDE_WIDTH)
         side.setIconSize(QSize(20, 20))
         side.setSpacing(2)
         for place in self.places:
-            item = QListWidgetItem(icon(place.icon_name), place.name)
-            item.setSizeHint(QSize(_SIDE_WIDTH - 8, 36))
-            side.addItem(item)
+            side.addItem(QListWidgetItem(icon(place.icon_name), place.name))
             self._stack.addWidget(place)
+        side.fit()
         side.currentRowChanged.connect(self._enter)
         return side
 
@@ -394,7 +399,7 @@ class MainWindow(QMainWindow):
         for text, begin, shortcut, name in (
             ("&Check this case", CareDialog.verify, "Ctrl+Alt+Shift+C", "check"),
             ("&Back up this case…", CareDialog.ask_backup, "Ctrl+Alt+Shift+B", "save"),
-            ("&Repair a damaged case…", CareDialog.ask_repair, "Ctrl+Alt+Shift+R", "merge"),
+            ("&Repair a damaged case…", CareDialog.ask_repair, "Ctrl+Alt+Shift+P", "merge"),
         ):
             care = lambda begin=begin: self._care(begin)  # noqa: E731 - bound now
             add(text, care, menu="File", shortcut=shortcut, icon_name=name)
@@ -411,7 +416,9 @@ class MainWindow(QMainWindow):
             add(f"&{place.name}", go, menu="Go", shortcut=f"Alt+{number}", icon_name=place.icon_name)
         add("&First steps", self.show_help, menu="Help", shortcut="F1", icon_name="question")
         add("&Keys", lambda: self.show_help().show_keys(), menu="Help", shortcut="Shift+F1", icon_name="palette")
-        self._offline_action = add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
+        add("&Offline?", self._offline.click, menu="Help", shortcut="Ctrl+Shift+F1")
+        add("&Undo", self.undo, menu="Edit", shortcut="Ctrl+Z", icon_name="undo")
+        add("&Redo", self.redo, menu="Edit", shortcut="Ctrl+Shift+Z", icon_name="redo")
 
     def _viewer(self) -> Viewer:
         """Return the page viewer of the place that is shown, the one in sight if any is, else that of the documents."""
@@ -419,10 +426,29 @@ class MainWindow(QMainWindow):
         in_sight = [viewer for viewer in here if viewer.isVisible()]
         return (in_sight or here or self.findChildren(Viewer))[0]
 
-    def _make_history_actions(self) -> None:
-        """Undo and redo belong to the place that is shown."""
-        self.actions_.add("&Undo", self.undo, menu="Edit", shortcut="Ctrl+Z", icon_name="undo")
-        self.actions_.add("&Redo", self.redo, menu="Edit", shortcut="Ctrl+Shift+Z", icon_name="redo")
+    def _make_page_actions(self) -> None:
+        """Add what can be done with a page, for whichever viewer is in sight: a shortcut can be taken only once."""
+        add = self.actions_.add
+
+        def page(text: str, do: Callable[[Viewer], object], shortcut: str, icon_name: str) -> None:
+            add(text, lambda: do(self._viewer()), menu="Page", shortcut=shortcut, icon_name=icon_name)
+
+        page("&Next page", lambda viewer: viewer.go_to_page(viewer.page + 1), "Ctrl+PgDown", "next")
+        page("&Previous page", lambda viewer: viewer.go_to_page(viewer.page - 1), "Ctrl+PgUp", "previous")
+        page("Zoom &in", lambda viewer: viewer.zoom_by(ZOOM_STEP), "Ctrl++", "zoom_in")
+        page("Zoom &out", lambda viewer: viewer.zoom_by(1 / ZOOM_STEP), "Ctrl+-", "zoom_out")
+        page("&Fit the width", Viewer.fit, "Ctrl+0", "fit")
+        page("&Turn", Viewer.rotate, "Ctrl+R", "rotate")
+        page("Show the &text that was read", Viewer.toggle_text, "Ctrl+T", "text")
+        page("&Find in the document…", Viewer.focus_search, "Ctrl+G", "search")
+        add("&Copy", self._copy, menu="Edit", shortcut="Ctrl+C")
+        everything = lambda: self._viewer().view.select_all()  # noqa: E731, PLW0108 - of the viewer that is in sight then
+        add("Select &page", everything, menu="Edit", shortcut="Ctrl+Shift+A")
+
+    def _copy(self) -> None:
+        """Copy what is selected in the place that is shown, the text of its page where that is all there is."""
+        if self._current is None or not self._current.copy():
+            self._viewer().view.copy()
 
     def _redraw(self) -> None:
         app = QApplication.instance()

@@ -97,7 +97,6 @@ def read_operator(entry: Mapping[str, Any]) -> tuple[Node, tuple[str, ...]]:
     """
     loader = _Loader(Positions(), REGISTRY, Borders(None))
     node, _ = loader.operator(entry, Where())
-    loader.errors.raise_any()
     return node, tuple(map(_key_and_operator, loader.sections.without_effect))
 
 
@@ -165,13 +164,7 @@ class _Loader:
             Plan,
             {k: v for k, v in document.items() if k in ("default_model", "system_prompt", "settings")},
             self.root,
-            given={
-                "datasets": datasets,
-                "operators": nodes,
-                "steps": steps,
-                "retrievers": retrievers,
-                **sections,
-            },
+            given={"datasets": datasets, "operators": nodes, "steps": steps, "retrievers": retrievers, **sections},
             ignored=("system_prompt", "settings"),
         )
         return Loaded(plan, positions, self.warnings(plan, positions), directory, self.borders)

@@ -10,6 +10,8 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
+from models.errors import ModelError
+
 
 def cache_folder() -> Path:
     """Return the per-user cache: REDWELL_CACHE if set, else the system's place for caches."""
@@ -41,6 +43,17 @@ def make_private_folder(folder: Path) -> Path:
     for path in {folder, *((cache,) if cache in folder.parents and cache.is_dir() else ())}:
         _close_to_others(path)
     return folder
+
+
+def write_private(file: Path, text: str) -> None:
+    """Keep a text in the cache, in place of an earlier one; raises ModelError where it cannot be written."""
+    part = file.with_suffix(".part")
+    try:
+        make_private_folder(file.parent)
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
 
 
 def _close_to_others(folder: Path) -> None:

@@ -50,8 +50,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ModelError(
-            f"the folder {folder} cannot be made: {error.strerror}",
-            advice="Name one that can be written.",
+            f"the folder {folder} cannot be made: {error.strerror}", advice="Name one that can be written."
         ) from error
 
 

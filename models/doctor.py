@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
-from models.cache_place import cache_folder, make_private_folder
+from models.cache_place import cache_folder, write_private
 from models.check import Check
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
@@ -139,12 +140,8 @@ def _passed() -> dict[str, str]:
 
 def _remember_passed(key: str) -> None:
     """Keep the day on which a self-test passed; where that cannot be kept it is only made again."""
-    file = _passed_file()
-    with suppress(OSError):
-        make_private_folder(file.parent)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps({**_passed(), key: f"{date.today():%Y-%m-%d}"}, indent=1) + "\n", encoding="utf-8")
-        part.replace(file)
+    with suppress(ModelError):
+        write_private(_passed_file(), json.dumps({**_passed(), key: f"{date.today():%Y-%m-%d}"}, indent=1) + "\n")
 
 
 def _passed_file() -> Path:
@@ -154,7 +151,9 @@ def _passed_file() -> Path:
 def check_own_models() -> list[Check]:
     """Name each of the user's own models that cannot be used, with the reason; nothing where all can."""
     return [
-        Check("Your own model", False, status.problem, f"Take it away: `redwell models remove {status.id}`.")
+        Check(
+            "Your own model", False, status.problem, f"Take it away: `redwell models remove {shlex.quote(status.id)}`."
+        )
         for status in list_models()
         if status.is_broken
     ]

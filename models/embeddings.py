@@ -49,11 +49,8 @@ class Embedder:
     does not change its vector, so longer texts should be embedded piece by piece.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None, *, is_other: bool = False) -> None:
-        """`threads` None leaves the number to the library; `is_other` says that the folder is not all-MiniLM's.
-
-        Raises ModelMissing naming the files that are not there.
-        """
+    def __init__(self, folder: Path, *, is_other: bool = False) -> None:
+        """`is_other`: the folder is not all-MiniLM's. Raises ModelMissing naming the files that are not there."""
         missing = [name for name in _NEEDED if not (folder / name).is_file()]
         if missing:
             raise ModelMissing(
@@ -63,7 +60,6 @@ class Embedder:
                 else "Install it: `redwell models install all-minilm-l6-v2`.",
             )
         self.folder = folder
-        self._threads = threads
         self._load = _load_other if is_other else _load_minilm
         self._lock = threading.Lock()
         self._encode: Encode | None = None
@@ -96,7 +92,7 @@ class Embedder:
     def _embed_batch(self, texts: list[str]) -> Vectors:
         with self._lock:
             if self._encode is None:
-                self._encode = self._load(self.folder, self._threads)
+                self._encode = self._load(self.folder)
             # The tokenizer refuses lone surrogates, which text layers of PDFs do contain.
             return self._encode([text.encode("utf-8", errors="replace").decode() for text in texts])
 
@@ -111,7 +107,7 @@ def chosen_embedder() -> Embedder:
     return Embedder(embedding_folder())
 
 
-def _load_minilm(folder: Path, threads: int | None) -> Encode:
+def _load_minilm(folder: Path) -> Encode:
     """Load all-MiniLM-L6-v2; returns what sentence-transformers does, up to rounding."""
     try:
         import onnxruntime  # noqa: PLC0415 - heavy
@@ -121,7 +117,6 @@ def _load_minilm(folder: Path, threads: int | None) -> Encode:
     onnxruntime.disable_telemetry_events()  # beside ORT_DISABLE_TELEMETRY (models/__init__.py)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = threads or 0
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the language model needs the cores
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     try:
@@ -142,12 +137,11 @@ def _load_minilm(folder: Path, threads: int | None) -> Encode:
     return encode
 
 
-def _load_other(folder: Path, threads: int | None) -> Encode:
+def _load_other(folder: Path) -> Encode:
     """Load any sentence-transformers model."""
     os.environ.update(_OFFLINE)  # read when the libraries are imported
     try:
-        import torch  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - seconds
-        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - the same
+        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds
     except ImportError as error:
         raise RuntimeMissing(
             f"the embedding model in {folder} needs sentence-transformers, which cannot be imported: {error}",
@@ -160,8 +154,6 @@ def _load_other(folder: Path, threads: int | None) -> Encode:
         raise _corrupt(folder, error) from error
 
     def encode(texts: list[str]) -> Vectors:
-        if threads is not None:
-            torch.set_num_threads(threads)  # the setting belongs to the calling thread
         vectors = model.encode(
             texts, batch_size=BATCH_TEXTS, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
         )

@@ -135,9 +135,7 @@ class EngineQueue:
             limit = task.sampling.max_tokens
             del task.reply[limit:]
             self._settle(
-                written.id,
-                OutOfTokens(f"the reply was not complete after {limit} tokens"),
-                in_engine=in_engine,
+                written.id, OutOfTokens(f"the reply was not complete after {limit} tokens"), in_engine=in_engine
             )
         elif written.ending:
             self._settle(written.id, _ended_early(written.ending), in_engine=False)

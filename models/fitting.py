@@ -128,8 +128,7 @@ def choose_context(spec: ModelSpec, needs: Needs, wanted: int | None, available_
     own_context = needs.context_tokens
     if wanted is not None:
         asked = min(wanted, own_context) if own_context else wanted
-        fits = needs.memory(asked, available_bytes).fits
-        if not fits:
+        if not needs.memory(asked, available_bytes).fits:
             raise _refusal(spec, needs, asked, available_bytes)
         return asked
     if largest < min(LEAST_CHOSEN_CONTEXT, own_context) or not needs.memory(0, available_bytes).fits:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -78,8 +79,8 @@ class _Reader:
         self.file, self.path, self.size = file, path, size
         self.texts_left = MOST_ARRAY_TEXTS
 
-    def fail(self, what: str, advice: str = READABLE) -> BadModelFile:
-        return BadModelFile(f"{self.path}: {what} (at byte {self.file.tell()} of {self.size})", advice=advice)
+    def fail(self, what: str) -> BadModelFile:
+        return BadModelFile(f"{self.path}: {what} (at byte {self.file.tell()} of {self.size})", advice=READABLE)
 
     def take(self, count: int) -> bytes:
         self.need(count)
@@ -141,16 +142,11 @@ class _Reader:
 
 def read_header(path: Path) -> ModelHeader:
     """Read and check the metadata of a GGUF file. Raises BadModelFile, RecurrentModel among them."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            reader = _Reader(file, path, size)
-            values, lengths = _read_metadata(reader)
-            if said := _says_recurrent(values):
-                raise recurrent(path, said)
-            return _describe(reader, values, lengths)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as reader:
+        values, lengths = _read_metadata(reader)
+        if said := _says_recurrent(values):
+            raise recurrent(path, said)
+        return _describe(reader, values, lengths)
 
 
 def recurrent(path: Path, said: str) -> RecurrentModel:
@@ -172,27 +168,27 @@ def _says_recurrent(values: dict[str, Value]) -> str:
     return printable(next((key for key, value in said.items() if value and key.startswith(begins)), ""))
 
 
-def _unreadable(path: Path, error: OSError) -> BadModelFile:
-    return BadModelFile(f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read.")
+@contextmanager
+def _opened(path: Path) -> Iterator[_Reader]:
+    try:
+        with path.open("rb") as file:
+            yield _Reader(file, path, path.stat().st_size)
+    except OSError as error:
+        raise BadModelFile(
+            f"{path}: {error.strerror or error}", advice="Name a .gguf file that you can read."
+        ) from error
 
 
 def read_tensor_bytes(path: Path) -> TensorBytes:
     """Read from the table of tensors how large each layer is. Raises BadModelFile."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            reader = _Reader(file, path, size)
-            values, _ = _read_metadata(reader)
-            offsets = _read_offsets(reader, _tensor_count(reader))
-            alignment = values.get("general.alignment")
-            start = file.tell()
-            if isinstance(alignment, int) and 0 < alignment <= 2**20:
-                start += -start % alignment
-            else:
-                start += -start % DEFAULT_ALIGNMENT
-            return _sum_by_layer(reader, offsets, size - start)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _opened(path) as reader:
+        values, _ = _read_metadata(reader)
+        offsets = _read_offsets(reader, _tensor_count(reader))
+        told = values.get("general.alignment")
+        alignment = told if isinstance(told, int) and 0 < told <= 2**20 else DEFAULT_ALIGNMENT
+        start = reader.file.tell()
+        start += -start % alignment
+        return _sum_by_layer(reader, offsets, reader.size - start)
 
 
 def _tensor_count(reader: _Reader) -> int:
@@ -241,8 +237,7 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
     version = reader.number("I")
     if version not in VERSIONS:
         raise reader.fail(f"GGUF version {version} is not supported; versions {VERSIONS} are")
-    if reader.count(MOST_TENSORS, "tensors") == 0:
-        raise reader.fail("the file holds no tensors")
+    reader.count(MOST_TENSORS, "tensors")
     values: dict[str, Value] = {}
     lengths: dict[str, int] = {}
     for _ in range(reader.count(MOST_KEYS, "metadata keys")):
@@ -254,9 +249,12 @@ def _read_metadata(reader: _Reader) -> tuple[dict[str, Value], dict[str, int]]:
 
 
 def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]) -> ModelHeader:
-    parts = values.get("split.count")
+    parts, part = values.get("split.count"), values.get("split.no")
     if isinstance(parts, int) and parts > 1:
-        raise reader.fail(f"this is one part of a model in several files ({parts})", WHOLE)
+        which = f"part {part + 1}" if isinstance(part, int) else "one part"
+        raise BadModelFile(f"{reader.path}: this is {which} of a model in {parts} files", advice=WHOLE)
+    if _tensor_count(reader) == 0:  # asked after that: the first of several files may hold the metadata alone
+        raise reader.fail("the file holds no tensors")
     architecture = str(values.get("general.architecture") or "")
 
     def number(key: str) -> int:

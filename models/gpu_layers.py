@@ -91,11 +91,7 @@ def needs_of(path: Path, context_tokens: int | None) -> LayerNeeds:
 
 
 def choose_for_machine(
-    path: Path,
-    context_tokens: int | None,
-    *,
-    supports_gpu: Callable[[], bool],
-    hardware: Hardware | None = None,
+    path: Path, context_tokens: int | None, *, supports_gpu: Callable[[], bool], hardware: Hardware | None = None
 ) -> LayerChoice:
     """Choose the layers for this machine's cards. `supports_gpu` is asked only where there is a card."""
     cards = hardware.gpus if hardware else find_gpus()

@@ -9,6 +9,7 @@ installations take turns.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -241,7 +242,7 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
     if target.exists() or folder.name in {name for entry in catalog() for name in (entry.id, entry.place)}:
         raise ModelError(
             f"another model is already kept as {folder.name}",
-            advice=f"Rename your folder, or remove the other: `redwell models remove {folder.name}`.",
+            advice=f"Rename your folder, or remove the other: `redwell models remove {shlex.quote(folder.name)}`.",
         )
     require_space(root, sum(path.stat().st_size for path in files))
     with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+from models.cache_place import write_private
 from models.catalog import catalog
 from models.errors import ModelError
 from models.model_folder import is_model_folder
@@ -42,7 +44,7 @@ def refuse_taken_name(target: Path) -> None:
     """Raise ModelError: another model than the one at hand is kept under that name."""
     raise ModelError(
         f"another model is already kept as {target.name}",
-        advice=f"Choose another name, or remove the other: `redwell models remove {target.stem}`.",
+        advice=f"Choose another name, or remove the other: `redwell models remove {shlex.quote(target.stem)}`.",
     )
 
 
@@ -56,12 +58,7 @@ def read_choice(root: Path) -> str:
 
 def write_choice(root: Path, model_id: str) -> None:
     """Keep the user's choice of a default model; raises ModelError where it cannot be written."""
-    part = root / f"{CHOICE}.part"
-    try:
-        part.write_text(f"{model_id}\n", encoding="utf-8")
-        part.replace(root / CHOICE)
-    except OSError as error:
-        raise ModelError(f"{root / CHOICE} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
+    write_private(root / CHOICE, f"{model_id}\n")
 
 
 def pin_path(path: Path) -> Path:

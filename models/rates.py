@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.cache_place import cache_folder, make_private_folder
-from models.errors import ModelError
+from models.cache_place import cache_folder, write_private
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, find_model, list_models
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
@@ -61,15 +60,8 @@ def layout_of(model: InstalledModel) -> LayoutName:
 
 def remember_rates(model: InstalledModel, rates: Rates) -> None:
     """Keep rates in the cache; raises ModelError if it cannot be written."""
-    file = _file()
     body = {**_load(), machine_key(model.sha256): dataclasses.asdict(rates)}
-    part = file.with_suffix(".part")
-    try:
-        make_private_folder(file.parent)
-        part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
+    write_private(_file(), json.dumps(body, indent=1) + "\n")
 
 
 def context_of(name: str = "") -> int | None:

@@ -287,10 +287,10 @@ class Scheduler:
             reading = [] if replying else sorted(reading, key=lambda pair: pair[1].tokens.size - pair[1].evaluated)
         plan: list[tuple[Job, Slot, int]] = []
         room = self._batch_tokens
-        for job, slot in replying:
-            room -= _plan_job(plan, job, slot, room)
-        for job, slot in reading:
-            room -= _plan_job(plan, job, slot, room)
+        for job, slot in (*replying, *reading):
+            if (count := min(int(slot.tokens.size) - slot.evaluated, room)) > 0:
+                plan.append((job, slot, count))
+                room -= count
         return plan
 
     def _push_back(self, job: Job) -> None:
@@ -405,15 +405,6 @@ class Scheduler:
         self.counters.finished += 1
         self._has_answered = not self.idle
         job.deliver(job, error)
-
-
-def _plan_job(plan: list[tuple[Job, Slot, int]], job: Job, slot: Slot, room: int) -> int:
-    """Add to the plan what of the job's tokens finds room; return their number."""
-    count = min(int(slot.tokens.size) - slot.evaluated, room)
-    if count <= 0:
-        return 0
-    plan.append((job, slot, count))
-    return count
 
 
 def _agreement(new: Sequence[int], draft: Sequence[int]) -> int:

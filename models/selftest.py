@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -22,7 +21,8 @@ from typing import Any, TypeVar
 from models.errors import ModelError
 from models.fence.process import die_with_parent
 from models.isolation.cage import end, enter_model_cage, model_environment
-from models.protocol import runtime_of
+from models.isolation.ending import Ending
+from models.protocol import ModelSpec, Request, Sampling, Segment, runtime_of
 
 Result = TypeVar("Result")
 
@@ -84,8 +84,7 @@ def run_caged(model: Path, work: Callable[[Path], Coroutine[Any, Any, Result]]) 
 
 def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
     """Say what a child's end means: its exit code, standard output and standard error."""
-    if code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    if name := Ending(code).signal_name:
         return SelfTest(False, f"the runtime crashed on this CPU ({name})", seconds, crashed=True)
     last = (output.strip().splitlines() or [""])[-1]
     try:
@@ -108,12 +107,6 @@ async def _ask_once(model: Path) -> dict[str, object]:
     # Imported here: the parent must not load the runtime that may crash.
     from models.llama_runtime import processor_variant  # noqa: PLC0415
     from models.opening import open_here  # noqa: PLC0415
-    from models.protocol import (  # noqa: PLC0415
-        ModelSpec,  # noqa: PLC0415
-        Request,
-        Sampling,
-        Segment,
-    )
 
     small = {"context_tokens": 2048, "running": 8, "kept": 0}
     backend = open_here(ModelSpec("llama", model.stem, str(model), "self-test", small))

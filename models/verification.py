@@ -85,9 +85,7 @@ def verified_hash(path: Path, root: Path, *, progress: Progress = no_progress) -
 
 def verified_folder(folder: Path, files: Sequence[Path], root: Path, *, progress: Progress = no_progress) -> str:
     """Return the digest of a model folder without pinned hashes (a user's own), its hashes remembered under `root`."""
-    key = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-    place = folder.name if folder.parent == root else f"elsewhere-{key}"
-    record = record_path(root, place)
+    record, _ = _own_record(folder, root)
     known = _load(record)
     fresh = {}
     for path in files:
@@ -107,7 +105,7 @@ def remembered_hash(path: Path, root: Path) -> str:
 
 
 def _own_record(path: Path, root: Path) -> tuple[Path, str]:
-    """Return where the hash of a user's own file is remembered, and under which name."""
+    """Return where the hash of a user's own file or folder is remembered, and under which name."""
     if path.parent == root:
         return record_path(root, path.name), path.name
     return record_path(root, f"elsewhere-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"), str(path)

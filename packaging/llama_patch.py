@@ -61,6 +61,8 @@ class Replacement:
 
 
 BUILD = "CMakeLists.txt"
+THREADS = "vendor/llama.cpp/ggml/src/ggml-cpu/ggml-cpu.c"
+THREADS_HEADER = "vendor/llama.cpp/ggml/src/ggml-cpu/ggml-cpu-impl.h"
 OPERATIONS = "vendor/llama.cpp/ggml/src/ggml-cpu/ops.cpp"
 CACHE = "vendor/llama.cpp/src/llama-kv-cache.cpp"
 MATRICES = "vendor/llama.cpp/ggml/src/ggml-cpu/amx/mmq.cpp"
@@ -76,8 +78,54 @@ NO_PROGRAMS = Replacement(
 """What llama.cpp's own programs share (chat parsers, a web server) is half of the build; no library of the wheel needs
 it."""
 
+ONE_LOOK_AT_THE_MASK = (
+    Insertion(
+        THREADS_HEADER,
+        "void ggml_threadpool_chunk_set(struct ggml_threadpool * tp, int value);\n",
+        before="""// Redwell: which tiles of the cache the tokens see, known for one evaluation of a graph.
+struct redwell_tiles {
+    const struct ggml_tensor * mask; // whose tiles these are, NULL before the first
+    uint8_t * seen;
+    size_t room; // bytes of `seen`
+    bool fresh;  // the mask was met just now
+};
+
+struct redwell_tiles * redwell_tiles_of(struct ggml_threadpool * tp);
+
+""",
+    ),
+    Insertion(
+        THREADS,
+        "    enum ggml_status ec;\n};\n\n// Per-thread state\n",
+        before="    struct redwell_tiles tiles;\n",
+    ),
+    Insertion(
+        THREADS,
+        "void ggml_threadpool_chunk_set(struct ggml_threadpool * tp, int value) {\n",
+        before="struct redwell_tiles * redwell_tiles_of(struct ggml_threadpool * tp) {\n    return &tp->tiles;\n}\n\n",
+    ),
+    Insertion(
+        THREADS,
+        "        threadpool->prio             = tpp->prio;\n",
+        before="        memset(&threadpool->tiles, 0, sizeof(threadpool->tiles));\n",
+    ),
+    Insertion(
+        THREADS,
+        "        // No worker threads should be accessing the parameters below at this stage\n",
+        after="        threadpool->tiles.mask       = NULL;\n",
+    ),
+    Insertion(
+        THREADS,
+        "    ggml_aligned_free(threadpool, sizeof(struct ggml_threadpool));\n",
+        before="    free(threadpool->tiles.seen);\n",
+    ),
+)
+"""In a batch of 512 tokens the mask of a full cache has 28 MB, which each layer read once for each key head. The masks
+of a graph are filled before its first layer: what is found there holds for all its layers, and for no other graph."""
+
 CHANGES: tuple[Insertion | Replacement, ...] = (
     NO_PROGRAMS,
+    *ONE_LOOK_AT_THE_MASK,
     Insertion(
         OPERATIONS,
         "static void ggml_compute_forward_flash_attn_ext_f16(\n",

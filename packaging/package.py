@@ -112,13 +112,8 @@ UNUSED = (
         f"PySide6/Qt/plugins/{name}"
         for name in (
             *("designer", "egldeviceintegrations", "generic", "networkinformation", "qmllint", "qmltooling"),
-            *(
-                "sqldrivers",
-                "tls",
-                "wayland-graphics-integration-server",
-                "imageformats/libqpdf.so",
-                "imageformats/libqtiff.so",
-            ),
+            *("sqldrivers", "tls", "wayland-graphics-integration-server"),
+            *("imageformats/libqpdf.so", "imageformats/libqtiff.so"),
             *(
                 f"platforms/libq{name}.so"
                 for name in ("eglfs", "linuxfb", "minimal", "minimalegl", "vkkhrdisplay", "vnc")
@@ -131,18 +126,9 @@ UNUSED = (
 """What no part of Redwell loads, as patterns below the packages."""
 
 
-UNUSED_OF_PYTHON = frozenset(
-    (
-        "__pycache__",
-        "test",
-        "idlelib",
-        "tkinter",
-        "turtledemo",
-        "lib2to3",
-        "pydoc_data",
-        "ensurepip",
-        "sitecustomize.py",
-    )
+UNUSED_OF_PYTHON = (
+    *("__pycache__", "test", "idlelib", "tkinter", "turtledemo", "lib2to3", "pydoc_data", "ensurepip"),
+    "sitecustomize.py",
 )
 """What no program imports of Python's own library."""
 
@@ -325,9 +311,8 @@ def remove_unused(packages: Path) -> None:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
     keep_locales(packages / "babel" / "locale-data")
     for path in sorted(packages.rglob("*.so*")):
-        if is_elf(path) and not path.parent.name.endswith(
-            ".libs"
-        ):  # those were changed after linking: strip breaks them
+        # Those in a folder .libs were changed after linking: strip breaks them.
+        if is_elf(path) and not path.parent.name.endswith(".libs"):
             subprocess.run(["strip", "--strip-unneeded", str(path)], check=False, capture_output=True)
 
 
@@ -510,10 +495,8 @@ def bill_of_materials(packages: Path, systems: dict[str, str]) -> dict[str, obje
     for package in sorted(
         importlib.metadata.distributions(path=[str(packages)]), key=lambda d: d.metadata["Name"].lower()
     ):
-        name, licence = (
-            package.metadata["Name"],
-            package.metadata.get("License-Expression") or package.metadata.get("License"),
-        )
+        name = package.metadata["Name"]
+        licence = package.metadata.get("License-Expression") or package.metadata.get("License")
         part: dict[str, object] = {
             "type": "library",
             "name": name,

@@ -91,10 +91,7 @@ COVERED: Final = (
     _covered("removed_documents", "document removed_at"),
     _covered("tags", "key name"),
     _covered("document_tags", "document tag", "document tag"),
-    _covered(
-        "review_edits",
-        "key step run row row_digest field value_digest kind original body who made_at is_undone",
-    ),
+    _covered("review_edits", "key step run row row_digest field value_digest kind original body who made_at is_undone"),
 )
 """All tables but `vectors`, whose bodies hold a check of their own (storage.vectors), and what SQLite derives."""
 

@@ -52,9 +52,7 @@ class Contents(Topic):
                     whole.update(encoded(values))
         return whole.hexdigest()
 
-    def damaged_rows(
-        self, told: Callable[[str, int], None] = lambda table, rows: None
-    ) -> Iterator[Damaged | Unreadable]:
+    def damaged_rows(self, told: Callable[[str, int], None]) -> Iterator[Damaged | Unreadable]:
         """Yield every row that its checksum does not fit, and each table that could not be read to its end.
 
         `told` hears the table and how many rows of it have been read, now and then and at its end.

@@ -28,7 +28,7 @@ from storage.errors import (
     NotACase,
     WrongPassphrase,
 )
-from storage.files import make_private, part_file, remove_leftovers
+from storage.files import flush, make_private, part_file, remove_leftovers
 from storage.lock import WriterLock
 from storage.migrations import APPLICATION_ID
 from storage.open_files import OpenFile
@@ -204,7 +204,7 @@ def _replace(path: Path, key: Key | None, new: str | None, tell: Tell) -> Conver
         watch.begin("compared")
         with watch.over(case):
             done = _compare(case, path, part, part_key, watch)
-        _flush(part)
+        flush(part)
         watch.begin("compared")
         if sys.platform == "win32":  # which replaces no file that is open; the lock keeps other writers out
             case.close()
@@ -289,11 +289,6 @@ def _contents(database: Any) -> list[tuple[str, str, int | None]]:
 def _count(database: Any, table: str) -> int:
     quoted = table.replace('"', '""')
     return int(database.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0])
-
-
-def _flush(part: Path) -> None:
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from storage.encryption import Key, address_of, connect_encrypted
 from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
-from storage.files import make_private
+from storage.files import flush, make_private
 from storage.sqlite_library import translated
 
 PAGES: Final = 2000
@@ -70,8 +70,7 @@ def _opened(connection: Any, key: Key | None, part: Path) -> Any:
 def _put(part: Path, target: Path) -> None:
     """Give a finished copy its name; the file that came there meanwhile is left alone."""
     try:
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
+        flush(part)
         try:
             os.link(part, target)
         except FileExistsError:

@@ -35,6 +35,12 @@ def make_private(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
 
+def flush(path: Path) -> None:
+    """Wait until the bytes of a file are on the disk: renaming first could leave an empty one after a power cut."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 def mode_beside(path: Path) -> int:
     """Return the rights of a file that lies beside another one: those of that one, which its owner may share."""
     try:

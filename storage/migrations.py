@@ -103,8 +103,7 @@ CREATE INDEX evidence_of_cell ON evidence (row, "column");
 def _first_schema(database: Database) -> None:
     database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for script in (_DOCUMENTS, _RUNS, _ROWS, _LEDGER):
-        for statement in _statements(script):
-            database.execute(statement)
+        _execute(database, script)
 
 
 _TEXT_INDEXES = """
@@ -116,8 +115,7 @@ CREATE TABLE text_indexes (
 
 @case_migrations(name="0002_text_indexes")
 def _text_indexes(database: Database) -> None:
-    for statement in _statements(_TEXT_INDEXES):
-        database.execute(statement)
+    _execute(database, _TEXT_INDEXES)
 
 
 _VECTORS = """
@@ -132,8 +130,7 @@ DELETE FROM cache WHERE kind = 'embedding';
 
 @case_migrations(name="0003_vectors")
 def _vectors(database: Database) -> None:
-    for statement in _statements(_VECTORS):
-        database.execute(statement)
+    _execute(database, _VECTORS)
 
 
 _LABELS = """
@@ -151,8 +148,7 @@ CREATE INDEX documents_of_tag ON document_tags (tag, document);
 
 @case_migrations(name="0004_labels")
 def _labels(database: Database) -> None:
-    for statement in _statements(_LABELS):
-        database.execute(statement)
+    _execute(database, _LABELS)
 
 
 _REVIEWS = """
@@ -170,8 +166,7 @@ CREATE INDEX review_edits_of_step ON review_edits (step);
 
 @case_migrations(name="0005_reviews")
 def _reviews(database: Database) -> None:
-    for statement in _statements(_REVIEWS):
-        database.execute(statement)
+    _execute(database, _REVIEWS)
 
 
 _HIDDEN_LINES = """
@@ -186,8 +181,7 @@ CREATE TABLE document_warnings (
 
 @case_migrations(name="0006_hidden_lines")
 def _hidden_lines(database: Database) -> None:
-    for statement in _statements(_HIDDEN_LINES):
-        database.execute(statement)
+    _execute(database, _HIDDEN_LINES)
 
 
 _BEGUN_CALLS = """
@@ -200,8 +194,7 @@ CREATE TABLE begun_calls (
 
 @case_migrations(name="0007_checksums")
 def _checksums(database: Database) -> None:
-    for statement in _statements(_BEGUN_CALLS):
-        database.execute(statement)
+    _execute(database, _BEGUN_CALLS)
     add_columns(database.conn, *(table for table in TABLES if table != "removed_documents"))
 
 
@@ -224,8 +217,7 @@ CUSTODY_TRIGGERS: Final = {
 
 @case_migrations(name="0008_custody")
 def _custody(database: Database) -> None:
-    for statement in _statements(_CUSTODY):
-        database.execute(statement)
+    _execute(database, _CUSTODY)
     for trigger in CUSTODY_TRIGGERS.values():
         database.execute(trigger)
 
@@ -239,14 +231,15 @@ CREATE TABLE removed_documents (
 
 @case_migrations(name="0009_removed_documents")
 def _removed(database: Database) -> None:
-    for statement in _statements(_REMOVED):
-        database.execute(statement)
+    _execute(database, _REMOVED)
     add_columns(database.conn, "removed_documents")
 
 
-def _statements(script: str) -> list[str]:
-    """Split a script at its semicolons; none stands inside a statement."""
-    return [statement for part in script.split(";") if (statement := part.strip())]
+def _execute(database: Database, script: str) -> None:
+    """Run the statements of a script, which end at its semicolons; none stands inside a statement."""
+    for part in script.split(";"):
+        if statement := part.strip():
+            database.execute(statement)
 
 
 SCHEMA_VERSION: Final = 9

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,6 +130,7 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
     if is_new:
         upgrade(database)
         return
+    _remove_unfinished_copies(file.path)
     backup = _free_name(file.path, version)
     try:
         copy_case(connection, file.key, backup)
@@ -141,6 +144,14 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
         backup.unlink(missing_ok=True)  # the case is as it was
         raise
     tell(Upgraded(file.path, version, backup))
+
+
+def _remove_unfinished_copies(path: Path) -> None:
+    """Remove what upgrades that were killed left of their copies. Hold the writer's lock."""
+    stem, suffix = glob.escape(path.stem), glob.escape(path.suffix)
+    for part in path.parent.glob(f".{stem}.schema-[0-9]*{suffix}.part*"):
+        with contextlib.suppress(OSError):  # what stays hinders nobody
+            part.unlink()
 
 
 def _free_name(path: Path, version: int) -> Path:

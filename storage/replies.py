@@ -55,24 +55,20 @@ class Replies(Topic):
 
     def calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
-        rows = self._connection.query(
-            "SELECT operator, count(*) FROM replies WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]
-        )
-        return {text_of(operator): count for operator, count in rows}
+        return self._by_operator("replies WHERE run = ?", run_id)
 
     def unfinished_calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls that were in progress when the run was killed or stopped."""
-        rows = self._connection.query(
-            "SELECT operator, count(*) FROM begun_calls WHERE run = ? GROUP BY operator ORDER BY operator", [run_id]
-        )
-        return {text_of(operator): count for operator, count in rows}
+        return self._by_operator("begun_calls WHERE run = ?", run_id)
 
     def repeated_calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls of this run that an earlier one had begun and not finished."""
+        begun = "SELECT 1 FROM begun_calls b WHERE b.key = r.key AND b.run < r.run"
+        return self._by_operator(f"replies r WHERE run = ? AND EXISTS ({begun})", run_id)
+
+    def _by_operator(self, calls: str, run_id: str) -> dict[str, int]:
         rows = self._connection.query(
-            "SELECT operator, count(*) FROM replies r WHERE run = ? AND EXISTS (SELECT 1 FROM begun_calls b"
-            " WHERE b.key = r.key AND b.run < r.run) GROUP BY operator ORDER BY operator",
-            [run_id],
+            f"SELECT operator, count(*) FROM {calls} GROUP BY operator ORDER BY operator", [run_id]
         )
         return {text_of(operator): count for operator, count in rows}
 

@@ -41,12 +41,7 @@ class Runs(Topic):
     """The part of a case that holds runs and their results."""
 
     def start(
-        self,
-        *,
-        pipeline_yaml: str,
-        pipeline_digest: str,
-        model_name: str,
-        settings: Mapping[str, Any] | None = None,
+        self, *, pipeline_yaml: str, pipeline_digest: str, model_name: str, settings: Mapping[str, Any] | None = None
     ) -> str:
         """Begin a run with status `running`; return its id, a number written as text."""
         with self._connection.transaction():

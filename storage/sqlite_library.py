@@ -54,7 +54,7 @@ def translated(path: Path) -> Iterator[None]:
         if code is None:
             raise  # the sqlite3 module was called wrongly: our bug, not the user's environment
         if code == sqlite3.SQLITE_BUSY and is_shared_here(path):
-            advice = "Redwell is saving a long document: wait until it has finished, then repeat this."
+            advice = "Redwell is saving a long document, or checks the case: wait until that is done, then repeat this."
             raise errors.CaseBusy(f"the case {path} is being written by Redwell itself", advice=advice) from error
         kind, what = _BY_CODE.get(code, (errors.StorageError, "could not be used"))
         raise kind(f"the case {path} {what} (SQLite: {error})") from error

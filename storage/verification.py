@@ -15,15 +15,7 @@ from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.difference import Difference
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import (
-    CaseBusy,
-    CaseDamaged,
-    CaseLocked,
-    CaseReadOnly,
-    CustodyBroken,
-    StorageError,
-    WrongTypeFound,
-)
+from storage.errors import CaseBusy, CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
 from storage.lock import WriterLock
 from storage.migrations import SCHEMA, migration_names, new_schema
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from storage import passphrases
+from storage import passphrases, upgrade_notice
 
 settings.register_profile("repeat", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
@@ -21,12 +21,16 @@ sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
 
 @pytest.fixture(autouse=True)
 def process_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Undo what commands do to the process they run in: take a passphrase for all cases, set the umask.
+    """Undo what tests and commands do to the process they run in: know a passphrase, ask for one, set the umask.
 
     A passphrase that is left would encrypt the cases of the next tests.
     """
+    monkeypatch.delenv(passphrases.VARIABLE, raising=False)
+    monkeypatch.setattr(passphrases, "_by_path", {})
     monkeypatch.setattr(passphrases, "_settings", {})
     before = os.umask(0o077)
     os.umask(before)
     yield
     os.umask(before)
+    passphrases.ask_with(None)
+    upgrade_notice.tell_with(None)

@@ -49,9 +49,9 @@ class BuildForm(QWidget):
             self.policy.addItem(text, name)
         self.within = _number("Minutes for all documents", 1, 100_000, 60)
         self.within.setSuffix(" min")
-        self.documents = _narrow("Documents that plans are tried on")
+        self.documents = choice_box("Documents that plans are tried on", narrow=True)
         self.sample = _number("Documents of the sample", LEAST_SAMPLE, MOST_SAMPLE, USUAL_SAMPLE)
-        self.agent = _narrow("Model that proposes prompts")
+        self.agent = choice_box("Model that proposes prompts", narrow=True)
         self._offer_documents([])
         self._offer_models([])
         self._lay_out()
@@ -150,12 +150,6 @@ def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
     box = QSpinBox(minimum=least, maximum=most, value=value)
     box.setAccessibleName(name)
     box.lineEdit().setAccessibleName(name)
-    return box
-
-
-def _narrow(name: str) -> QComboBox:
-    box = choice_box(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     return box
 
 

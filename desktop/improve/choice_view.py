@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop.buttons import push_button
 from desktop.improve.plan_lines import PlanLines
 from desktop.improve.scatter import PlanPoint, Scatter
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.said_label import SaidLabel
-from desktop.tables import make_table
+from desktop.splitters import split
+from desktop.tables import make_table, stretch_section
 from desktop.words import duration_text
 from engine.worker.contract.build import LastBuild
 
@@ -50,8 +51,7 @@ class ChoiceView(QWidget):
             self,
         )
         self.table = make_table(self.model, "Plans to choose from")
-        for column, mode in enumerate((QHeaderView.ResizeMode.Stretch, *[QHeaderView.ResizeMode.ResizeToContents] * 3)):
-            self.table.horizontalHeader().setSectionResizeMode(column, mode)
+        stretch_section(self.table.horizontalHeader(), 0)
         self.use = push_button("check", "Use this plan", lambda: self._want(self.use_wanted))
         self.run = push_button("run", "Use and run", lambda: self._want(self.run_wanted))
         self.see = push_button("edit", "What it changes", lambda: self._want(self.plan_wanted))
@@ -76,9 +76,11 @@ class ChoiceView(QWidget):
         self.verdict.setVisible(bool(verdict))
         self._stack.setCurrentIndex(1 if points else 0)
         self.chart.show_points(points, self.chart.current)
+        current = self.chart.current
         best_first = sorted(points, key=lambda point: -point.score)
         self.model.show_rows([_Row(point, told.get(point.plan, "")) for point in best_first])
-        self._follow_chart(self.chart.current)
+        self.chart.go_to(current)  # the table makes another row current where its last ones go
+        self._follow_chart(current)
         for button in (self.use, self.run, self.see):
             button.setEnabled(bool(points))
 
@@ -111,13 +113,8 @@ class ChoiceView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.table, 1)
         column.addLayout(buttons)
-        split = QSplitter()
-        split.addWidget(self.chart)
-        split.addWidget(side)
-        split.setChildrenCollapsible(False)
-        split.setSizes([560, 520])
         self._stack.addWidget(self._empty)
-        self._stack.addWidget(split)
+        self._stack.addWidget(split((self.chart, side), (560, 520)))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addWidget(self.verdict)

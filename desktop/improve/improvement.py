@@ -110,16 +110,16 @@ class Improvement(QObject):
         if self.is_going:
             self._space.job.cancel()
 
-    def ask_plan(self, plan: int, then: Callable[[PlanDetails], object], failed: Failed) -> str:
+    def ask_plan(self, plan: int, then: Callable[[PlanDetails], object], failed: Failed) -> None:
         """Ask for all that is known of a plan."""
-        return self._space.ask(build.PLAN, then, failed, pipeline=self.pipeline, plan=plan)
+        self._space.ask(build.PLAN, then, failed, pipeline=self.pipeline, plan=plan)
 
     def ask_outputs(
         self, left: int, right: int, document: str, then: Callable[[SideBySide], object], failed: Failed
-    ) -> str:
+    ) -> None:
         """Ask what two plans wrote of a document."""
         parameters = {"pipeline": self.pipeline, "left": left, "right": right, "document": document}
-        return self._space.ask(build.OUTPUTS, then, failed, **parameters)
+        self._space.ask(build.OUTPUTS, then, failed, **parameters)
 
     def use(self, plan: int, then: Callable[[str], object]) -> None:
         """Make a question of a plan; `then` gets its path."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box
 from desktop.improve.diff_view import REMOVED, OnlyHereHighlighter, TextView
@@ -15,6 +15,7 @@ from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
 from desktop.plain_text import plain
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.words import counted
 from engine.worker.contract.build import SideBySide
 
@@ -31,14 +32,11 @@ class OutputsView(QWidget):
     def __init__(self, improvement: Improvement, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._improvement = improvement
-        self._question = ""
         self._plan = 0
-        self.other = choice_box("Plan to compare with")
-        self.document = choice_box("Document")
+        self.other = choice_box("Plan to compare with", narrow=True)
+        self.document = choice_box("Document", narrow=True)
         self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.other.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.document.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.note = SaidLabel("About these outputs", wraps=True)
         self.left, self.right = TextView("Output of the plan before"), TextView("Output of the chosen plan")
         self.left.highlighter = _RemovedHighlighter(self.left.document())
@@ -65,25 +63,19 @@ class OutputsView(QWidget):
         if not self._plan or other is None:
             self.clear("There is no other plan yet to compare this one with.")
             return
-        document = str(self.document.currentData() or "")
-        self._question = self._improvement.ask_outputs(other, self._plan, document, self._asked(self._show), self._fail)
+        plan, document = self._plan, str(self.document.currentData() or "")
+
+        def answered(outputs: SideBySide) -> None:
+            if (plan, other) == (self._plan, self.other.currentData()):  # else something else was asked since
+                self._show(outputs)
+
+        self._improvement.ask_outputs(other, plan, document, answered, self._fail)
 
     def clear(self, why: str) -> None:
         """Show nothing but why that is so."""
-        self._question = ""
         self.note.setText(why)
         for side in (self.left, self.right):
             side.setPlainText("")
-
-    def _asked(self, then: Callable[[SideBySide], None]) -> Callable[[SideBySide], None]:
-        """Take the answer only while nothing else was asked since."""
-        plan, other = self._plan, self.other.currentData()
-
-        def answered(outputs: SideBySide) -> None:
-            if (plan, other) == (self._plan, self.other.currentData()):
-                then(outputs)
-
-        return answered
 
     def _fail(self, message: str, advice: str) -> None:
         self.clear(f"{message}. {advice}")
@@ -109,7 +101,7 @@ class OutputsView(QWidget):
         top = QHBoxLayout()
         top.addWidget(QLabel("Document", textFormat=Qt.TextFormat.PlainText))
         top.addWidget(self.document, 1)
-        sides = QSplitter()
+        sides: list[QWidget] = []
         for head, side in ((self.other, self.left), (self.title, self.right)):
             column = QWidget()
             inside = QGridLayout(column)
@@ -118,13 +110,11 @@ class OutputsView(QWidget):
             inside.addWidget(side, 1, 0)
             inside.setRowMinimumHeight(0, self.other.sizeHint().height())
             inside.setRowStretch(1, 1)
-            sides.addWidget(column)
-        sides.setChildrenCollapsible(False)
-        sides.setSizes([300, 300])
+            sides.append(column)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addLayout(top)
-        layout.addWidget(sides, 1)
+        layout.addWidget(split(sides, (300, 300)), 1)
         layout.addWidget(self.note)
 
 

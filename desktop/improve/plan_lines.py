@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.worker.contract.build import LastBuild
@@ -34,13 +34,9 @@ class PlanLine:
     parent: int | None = None
     directive: str = ""
     words: str = ""
-    step: str = ""
-    depth: int = 0
-    by_model: bool = False
     score: float | None = None
     rows: int = 0
     seconds: float | None = None
-    tokens: int | None = None
     dropped: str = ""
     stands: bool = False
 
@@ -115,15 +111,7 @@ class PlanLines:
         return id
 
     def _find(self, event: CandidateFound) -> int:
-        return self._change(
-            event.plan,
-            parent=event.parent,
-            directive=event.directive,
-            words=event.words,
-            step=event.step,
-            depth=event.depth,
-            by_model=event.by_model,
-        )
+        return self._change(event.plan, parent=event.parent, directive=event.directive, words=event.words)
 
     def _drop(self, event: CandidateDropped) -> int:
         if not event.plan:
@@ -138,7 +126,7 @@ class PlanLines:
         known = self.lines.get(event.plan)
         if known is not None and known.rows > event.rows:
             return event.plan
-        return self._change(event.plan, rows=event.rows, score=event.score, seconds=event.seconds, tokens=event.tokens)
+        return self._change(event.plan, rows=event.rows, score=event.score, seconds=event.seconds)
 
     def _settle(self, before: int, chosen: int) -> None:
         """Let a plan stand in place of the one it was made from; where the build ended, in place of all."""
@@ -152,7 +140,10 @@ def lines_of_report(last: LastBuild) -> PlanLines:
     """Make the plans of the last build from its report."""
     lines = PlanLines(own=last.own)
     for plan in last.plans:
-        lines.lines[plan.id] = PlanLine(**asdict(plan), stands=plan.id == last.chosen)
+        lines.lines[plan.id] = PlanLine(
+            plan.id, plan.parent, plan.directive, plan.words, score=plan.score, rows=plan.rows, seconds=plan.seconds,
+            dropped=plan.dropped, stands=plan.id == last.chosen,
+        )  # fmt: skip
     lines.is_started = lines.is_finished = True
     lines.documents, lines.rows = last.sample, last.rows
     lines.minutes = last.minutes

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QSplitter,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTabWidget,
@@ -26,6 +25,7 @@ from desktop.improve.outputs_view import OutputsView, plan_names
 from desktop.improve.plan_tree import PLAN_ROLE
 from desktop.plain_text import plain
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.words import counted, duration_text
 from engine.worker.contract.build import PartRatings, PlanDetails, Rating
 
@@ -67,14 +67,9 @@ class PlansView(QWidget):
         self.tabs.setAccessibleName("The chosen plan")
         self.tabs.addTab(self.change, "What it changes")
         self.tabs.addTab(self.outputs, "What it writes")
-        split = QSplitter()
-        split.addWidget(self.tree)
-        split.addWidget(self.tabs)
-        split.setChildrenCollapsible(False)
-        split.setSizes([480, 610])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split)
+        layout.addWidget(split((self.tree, self.tabs), (480, 610)))
         self._following = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._following.timeout.connect(self.refresh)
         self._fitting = QTimer(self, interval=_FIT_MILLISECONDS, singleShot=True)
@@ -185,15 +180,10 @@ class ChangeView(QWidget):
         self.ratings.setHeaderHidden(True)
         self.ratings.setWordWrap(True)
         self.ratings.setUniformRowHeights(False)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.addWidget(self.diff)
-        split.addWidget(self.ratings)
-        split.setSizes([330, 190])
-        split.setChildrenCollapsible(False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addWidget(self.words)
-        layout.addWidget(split, 1)
+        layout.addWidget(split((self.diff, self.ratings), (330, 190), upright=True), 1)
 
     def clear(self, why: str) -> None:
         """Show nothing but why that is so."""

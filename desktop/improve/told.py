@@ -78,10 +78,8 @@ def verdict_text(last: LastBuild, name: str) -> str:
     return f"{head}: {last.reason}.\n{ended}, {tried}{reused}."
 
 
-def state_text(entry: QueueEntry | None, *, is_going: bool) -> str:
+def state_text(entry: QueueEntry) -> str:
     """Say how the queue's entry of a build is, while it does not go on; empty where there is nothing to say."""
-    if entry is None or is_going:
-        return ""
     match entry.state:
         case "waiting":
             return "Waits in the queue of Run until the current job is done."

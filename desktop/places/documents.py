@@ -12,15 +12,11 @@ from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
-    QInputDialog,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
-    QSplitter,
     QStackedWidget,
-    QTableView,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -38,9 +34,11 @@ from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
-from desktop.question_box import YesOrNo, ask_yes_or_no
+from desktop.question_box import YesOrNo, ask_yes_or_no, input_dialog
 from desktop.run_queue import these_documents
 from desktop.searches import SearchesButton
+from desktop.splitters import split
+from desktop.tables import Table, make_table
 from desktop.terms_dialog import TermsDialog
 from desktop.theme import icon
 from desktop.viewer import Viewer
@@ -108,7 +106,7 @@ class DocumentsPlace(Place):
         self.selection.keep()
         self.model.stop()
         self.hits.hits.stop()
-        self.failures.stop()
+        self.failures.model.stop()
         self.viewer.stop()
 
     def add_actions(self, actions: Actions) -> None:
@@ -347,13 +345,6 @@ class DocumentsPlace(Place):
         self.tabs.addTab(self._stack, "Documents")
         self.tabs.addTab(self.hits, "Lines found")
         self.tabs.addTab(self.failures, "Not read")
-        self._splitter = QSplitter()
-        beside: tuple[tuple[QWidget, int], ...] = ((self.facets, 0), (self.tabs, 3), (self.viewer, 3))
-        for part, stretch in beside:
-            self._splitter.addWidget(part)
-            self._splitter.setStretchFactor(self._splitter.count() - 1, stretch)
-            self._splitter.setCollapsible(self._splitter.count() - 1, False)
-        self._splitter.setSizes([250, 440, 440])
         self.facets.setMinimumWidth(120)
         self.viewer.setMinimumWidth(300)
         layout = QVBoxLayout(self)
@@ -361,7 +352,7 @@ class DocumentsPlace(Place):
         layout.addLayout(top)
         layout.addWidget(self._watching)
         layout.addWidget(self.ingest)
-        layout.addWidget(self._splitter, 1)
+        layout.addWidget(split((self.facets, self.tabs, self.viewer), (250, 440, 440), (0, 3, 3)), 1)
 
     def _connect(self) -> None:
         space = self.workspace
@@ -384,18 +375,9 @@ class DocumentsPlace(Place):
         self.searches.chosen.connect(self._use_search)
         self.viewer.closed.connect(self._close_viewer)
 
-    def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self.model)
-        table.setAccessibleName("Documents")
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setAlternatingRowColors(True)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        table.verticalHeader().setVisible(False)
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 10)
+    def _make_table(self) -> Table:
+        table = make_table(self.model, "Documents")
+        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         table.horizontalHeader().setSectionsMovable(True)
         table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
         table.setSortingEnabled(True)
@@ -414,7 +396,8 @@ class DocumentsPlace(Place):
         self.selection.begin()
         self.model.show_only(self._only())
         self.model.begin()
-        self.failures.begin()
+        self._stack.setCurrentWidget(self.table)  # until it is known whether there are documents
+        self.failures.model.begin()
         self._learn_question()
         self._refresh()
 
@@ -431,7 +414,7 @@ class DocumentsPlace(Place):
     def _refresh(self) -> None:
         if self.workspace.case:
             self.model.refresh()
-            self.failures.refresh()
+            self.failures.model.refresh()
             self._counting.start()
             summary = self.workspace.summary
             failed = summary.failures if summary is not None else 0
@@ -490,13 +473,10 @@ class DocumentsPlace(Place):
         if not (on or tags):
             self.workspace.said.emit("These documents have no tag.", "")
             return
-        dialog = QInputDialog(self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setWindowTitle(title)
-        dialog.setLabelText(plain(f"Tag for {counted(count, 'document')}:"))
+        give = lambda name: self.tag(name, on=on)  # noqa: E731
+        dialog = input_dialog(self, title, f"Tag for {counted(count, 'document')}:", give)
         dialog.setComboBoxItems(tags or [""])
         dialog.setComboBoxEditable(on)
-        dialog.textValueSelected.connect(lambda name: self.tag(name, on=on))
         dialog.open()
 
     def _focus_search(self) -> None:
@@ -506,4 +486,5 @@ class DocumentsPlace(Place):
     def _close_viewer(self) -> None:
         self.viewer.stop()
         self.viewer.hide()
-        self.table.setFocus()
+        if self.isVisible():  # else the keyboard would go to a place that is not shown
+            self.table.setFocus()

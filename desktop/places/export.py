@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from PySide6.QtCore import Qt
@@ -25,6 +23,7 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
 from desktop.check_boxes import CheckBox, RadioButton
+from desktop.file_dialogs import save_dialog
 from desktop.open_case import while_open
 from desktop.opening import open_outside
 from desktop.place import Place
@@ -129,7 +128,7 @@ class ExportPlace(Place):
         """Choose a format by its suffix."""
         self._formats.button([known for known, *_ in FORMATS].index(suffix)).setChecked(True)
 
-    def export(self, allowed: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def export(self, **allowed: Any) -> None:
         """Have the worker write the file; `allowed` is what a person allows once, as keys of the command."""
         if not self.file.text().strip() or not self.runs.currentData():
             return
@@ -187,13 +186,8 @@ class ExportPlace(Place):
 
     def ask_file(self) -> QFileDialog:
         """Ask where the file is to be written."""
-        title = FORMATS[self._formats.checkedId()][1]
-        dialog = QFileDialog(self, f"Export as {title}")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(self.suffix)
-        dialog.setNameFilter(f"{title} (*.{self.suffix})")
-        dialog.fileSelected.connect(self.file.setText)
+        suffix, title, _ = FORMATS[self._formats.checkedId()]
+        dialog = save_dialog(self, f"Export as {title}", self.file.setText, f"{title} (*.{suffix})")
         dialog.open()
         return dialog
 
@@ -393,7 +387,8 @@ class ExportPlace(Place):
             self.told.setText("Nothing was written.")
             self._show_job()
             if (refusal := self.workspace.job.refusal) is not None:
-                self.workspace.permission_wanted.emit(refusal, lambda: self.export(refusal.granted({})))
+                allow = while_open(self.workspace, lambda: self.export(**refusal.granted({})))
+                self.workspace.permission_wanted.emit(refusal, allow)
 
     def _case_opened(self) -> None:
         self.runs.clear()

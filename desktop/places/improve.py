@@ -227,8 +227,9 @@ class ImprovePlace(Place):
         self.bar.setVisible(going)
         self.bar.setRange(0, round(lines.minutes * 60))
         self.bar.setValue(round(lines.progress.spent_seconds if lines.progress is not None else 0))
-        is_cancelling = job.state == "cancelling"
-        text = going_text(lines, is_cancelling=is_cancelling) if going else state_text(model.entry, is_going=False)
+        text = state_text(model.entry) if model.entry is not None else ""
+        if going:
+            text = going_text(lines, is_cancelling=job.state == "cancelling")
         self.status.setText(text)
         self.status.setToolTip(plain(text))
         self._show_options()

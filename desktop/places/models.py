@@ -8,13 +8,10 @@ from typing import Any, Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QProgressBar,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -22,11 +19,13 @@ from PySide6.QtWidgets import (
 from desktop.actions import Actions
 from desktop.buttons import push_button
 from desktop.client import Answer
+from desktop.file_dialogs import ask_for_file
 from desktop.place import Place
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.said_label import SaidLabel
-from desktop.tables import make_table
+from desktop.splitters import split
+from desktop.tables import make_table, stretch_section
 from desktop.words import size_text
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -51,9 +50,7 @@ class ModelsPlace(Place):
         self.table = make_table(self.model, "Models")
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._show_details())
         self.table.setMinimumHeight(160)
-        for column in range(len(COLUMNS)):
-            mode = QHeaderView.ResizeMode.ResizeToContents if column else QHeaderView.ResizeMode.Stretch
-            self.table.horizontalHeader().setSectionResizeMode(column, mode)
+        stretch_section(self.table.horizontalHeader(), 0)
         self._question, self._doing, self._wanted = "", "", ""
         self.details = ModelDetails()
         self._build()
@@ -62,11 +59,6 @@ class ModelsPlace(Place):
         workspace.client.told.connect(self._take)
         workspace.client.lost.connect(self._lost)
         self._show_details()
-
-    @property
-    def is_busy(self) -> bool:
-        """Say whether something is being done with a model."""
-        return bool(self._question)
 
     def activate(self) -> None:
         """Look at the models anew."""
@@ -88,7 +80,7 @@ class ModelsPlace(Place):
         add("&Install the model", self.install, menu="Models", shortcut="Ctrl+Alt+I", icon_name="download")
         add("&Add a file…", self.choose_file, menu="Models", shortcut="Ctrl+Alt+A", icon_name="add")
         add("&Measure the speed", self.measure, menu="Models", shortcut="Ctrl+Alt+M", icon_name="speed")
-        add("Use as the &default", self.choose, menu="Models", shortcut="Ctrl+Alt+D", icon_name="check")
+        add("Use as the &default", self.choose, menu="Models", shortcut="Ctrl+Alt+Shift+D", icon_name="check")
         add("&Verify", self.check, menu="Models", shortcut="Ctrl+Alt+V", icon_name="retry")
         add("&Remove…", self.ask_remove, menu="Models", shortcut="Ctrl+Alt+Shift+M", icon_name="remove")
         add("S&top", self.stop, menu="Models", shortcut="Ctrl+Alt+S", icon_name="cancel")
@@ -109,12 +101,7 @@ class ModelsPlace(Place):
 
     def choose_file(self) -> None:
         """Ask for a model file."""
-        dialog = QFileDialog(self, "Add a model")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(_FILES)
-        dialog.fileSelected.connect(self.add_file)
-        dialog.open()
+        ask_for_file(self, "Add a model", self.add_file, _FILES)
 
     def add_file(self, file: str) -> None:
         """Take a model file into the cache; the worker checks it, and tries it in a process apart."""
@@ -259,15 +246,10 @@ class ModelsPlace(Place):
         column.addLayout(row)
         column.addWidget(self.details)
         column.addStretch(1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.table)
-        splitter.addWidget(below)
-        splitter.setChildrenCollapsible(False)
-        splitter.setSizes([320, 240])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 10, 12, 8)
         layout.addLayout(top)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((self.table, below), (320, 240), upright=True), 1)
 
     def _show(self, rows: list[ModelFacts]) -> None:
         current = self.current()
@@ -280,11 +262,9 @@ class ModelsPlace(Place):
         self._show_details()
 
     def _show_details(self) -> None:
-        row = self.current()
         self._enable()
-        if row is None:
-            return
-        self.details.show_model(row)
+        if (row := self.current()) is not None:
+            self.details.show_model(row)
 
     def _enable(self) -> None:
         row, free = self.current(), not self._question
@@ -384,7 +364,3 @@ class ModelDetails(QWidget):
         }
         for key, text in facts.items():
             self._facts[key].setText(text)
-
-    def text_of(self, key: str) -> str:
-        """Return a fact as it is shown: purpose, why, speed, origin, licence, sha256 or path."""
-        return self._facts[key].text()

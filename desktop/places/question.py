@@ -8,19 +8,10 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QInputDialog,
-    QLabel,
-    QSplitter,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from desktop.actions import Actions
-from desktop.file_kinds import PIPELINES
+from desktop.file_dialogs import PIPELINES, ask_for_file, save_dialog
 from desktop.place import Place
 from desktop.question.begin_view import BeginView
 from desktop.question.cards import CardList
@@ -28,6 +19,8 @@ from desktop.question.document import PipelineDocument
 from desktop.question.header import Header
 from desktop.question.texts import YamlEditor
 from desktop.question.try_panel import TryPanel
+from desktop.question_box import input_dialog
+from desktop.splitters import split
 from desktop.workspace import Workspace
 
 MOST_ELSEWHERE = 8
@@ -108,13 +101,13 @@ class QuestionPlace(Place):
         add("Ad&vanced: steps and YAML, or back", self.toggle_steps, "F10", "question")
         add("&Run the question", self.run, "Ctrl+F5", "run")
         add("&Improve the question", self.improve, "Ctrl+Alt+B", "improve")
-        add("Show the &YAML", lambda: self._show_tab(self.yaml), "Ctrl+Alt+Y")
+        add("Show the &YAML", lambda: self.tabs.setCurrentWidget(self.yaml), "Ctrl+Alt+Y")
         add("Next &problem", self.go_to_problem, "F8", "warning")
         add("Add an op&erator…", self.cards.offer_operators, "Ctrl+Alt+E", "add")
         add("D&uplicate the operator", lambda: self.cards.act("duplicate"), "Ctrl+Alt+C", "duplicate")
-        add("Re&move the operator", lambda: self.cards.act("remove"), "Ctrl+Alt+Backspace", "remove")
-        add("Run the operator ear&lier", lambda: self.cards.act("up"), "Ctrl+Alt+Up", "up")
-        add("Run the operator later", lambda: self.cards.act("down"), "Ctrl+Alt+Down", "down")
+        add("Re&move the operator", lambda: self.cards.act("remove"), "Ctrl+Alt+R", "remove")
+        add("Run the operator ear&lier", lambda: self.cards.act("up"), "Ctrl+Shift+PgUp", "up")
+        add("Run the operator later", lambda: self.cards.act("down"), "Ctrl+Shift+PgDown", "down")
 
     def new_question(self) -> None:
         """Begin with an empty box; what was written is kept."""
@@ -225,19 +218,20 @@ class QuestionPlace(Place):
         self.workspace.ask("pipelines.list", named)
 
     def _begin_asked(self, text: str, title: str, what: str) -> None:
-        """Go on with the question of the box: run it, or show its steps."""
+        """Go on with the question of the box: run it, improve it, keep it, or show its steps."""
 
         def then() -> None:
             self._is_of_box, self._opens_steps = True, True
             if what == "edit":
                 self._stack.setCurrentWidget(self._editing)
                 self.cards.setFocus()
-            else:
+            elif what == "run":
                 documents = self.begin.ask.documents.value
                 self.document.save(then=lambda path: self.workspace.answer_wanted.emit(path, documents))
+            else:
+                self.document.save(then=self.workspace.improve_wanted.emit if what == "improve" else None)
 
-        if self.document.is_open and self._is_of_box:
-            self.document.replace(text)
+        if self.document.is_open and self._is_of_box:  # it follows the table
             then()
         else:
             self._opens_steps = what == "edit"
@@ -251,7 +245,9 @@ class QuestionPlace(Place):
     def save(self) -> None:
         """Keep the pipeline in its file."""
         self.cards.flush()
-        if self.document.is_open:
+        if not self.shows_steps:
+            self.begin.ask.want("save")
+        elif self.document.is_open:
             self.document.save()
 
     def try_now(self) -> None:
@@ -259,7 +255,7 @@ class QuestionPlace(Place):
         if not self.shows_steps:
             self.begin.ask.try_now()
             return
-        self._show_tab(self.trial)
+        self.tabs.setCurrentWidget(self.trial)
         current = self.cards.current
         index = self.trial.until.findData(current.name if current is not None else "")
         self.trial.until.setCurrentIndex(max(index, 0))
@@ -276,7 +272,9 @@ class QuestionPlace(Place):
     def improve(self) -> None:
         """Keep the pipeline and ask for better plans."""
         self.cards.flush()
-        if self.document.is_open:
+        if not self.shows_steps:
+            self.begin.ask.want("improve")
+        elif self.document.is_open:
             self.document.save(then=self.workspace.improve_wanted.emit)
 
     def go_to_problem(self) -> None:
@@ -287,7 +285,7 @@ class QuestionPlace(Place):
             problem = problems[self._problem]
             if problem["operator"]:
                 self.cards.open_card(problem["operator"])
-            self._show_tab(self.yaml)
+            self.tabs.setCurrentWidget(self.yaml)
             self.yaml.go_to(problem["line"] or 1)
 
     def keep(self) -> None:
@@ -321,11 +319,6 @@ class QuestionPlace(Place):
         self.tabs.setAccessibleName("YAML and trial")
         self.tabs.addTab(self.yaml, "YAML")
         self.tabs.addTab(self.trial, "Try")
-        split = QSplitter()
-        for part in (self.cards, self.tabs):
-            split.addWidget(part)
-            split.setCollapsible(split.count() - 1, False)
-        split.setSizes([540, 560])
         self.cards.setMinimumWidth(340)
         self.tabs.setMinimumWidth(320)
         self._refused = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -335,7 +328,7 @@ class QuestionPlace(Place):
         column.setContentsMargins(12, 8, 12, 8)
         column.addWidget(self.header)
         column.addWidget(self._refused)
-        column.addWidget(split, 1)
+        column.addWidget(split((self.cards, self.tabs), (540, 560)), 1)
         self._editing = editing
         self._stack = QStackedWidget()
         self._stack.addWidget(self.begin)
@@ -387,9 +380,6 @@ class QuestionPlace(Place):
             self.workspace.place_wanted.emit(self.name)
         do()
 
-    def _show_tab(self, widget: QWidget) -> None:
-        self.tabs.setCurrentWidget(widget)
-
     def _opened(self) -> None:
         self._problem = -1
         is_open = self.document.is_open
@@ -398,7 +388,7 @@ class QuestionPlace(Place):
         self._refused.hide()
         if is_open:
             self.yaml.show_text(self.document.text)
-            self._show_tab(self.yaml)
+            self.tabs.setCurrentWidget(self.yaml)
             self.header.show_back(of_box=self._is_of_box or self.begin.ask.proposal is not None)
         elif self._asked:  # else when the place is entered
             self._show_files()
@@ -431,24 +421,28 @@ class QuestionPlace(Place):
             self.workspace.ask("pipelines.list", lambda files: self.begin.show_files(files, self._elsewhere()))
 
     def _ask_open(self) -> None:
-        ask_for_pipeline(self, str(self.document.file.folder), self.open_file)
+        ask_for_file(self, "Open a question", self.open_file, PIPELINES, str(self.document.file.folder))
 
     def _ask_save(self) -> None:
+        """Ask where to keep the pipeline; Qt asks whether a file that is there may be replaced."""
         self.cards.flush()
         if self.document.is_open:
-            folder, name = self.document.directory, self.document.file.name
-            ask_where_to_save(self, folder, name, lambda path: self.document.save(path, overwrite=True))
+            save = lambda path: self.document.save(path, overwrite=True)  # noqa: E731
+            dialog = save_dialog(self, "Save the question as", save, PIPELINES, self.document.directory)
+            dialog.selectFile(f"{self.document.file.name}.yaml")
+            dialog.open()
 
     def _ask_rename(self) -> None:
-        if self.document.is_open:
-            ask_for_name(self, "Rename the question", self.document.file.name, self._rename)
-
-    def _rename(self, name: str) -> None:
-        self.document.file.rename(name)
+        self._ask_name("Rename the question", self.document.file.name, self.document.file.rename)
 
     def _ask_duplicate(self) -> None:
+        self._ask_name("Duplicate the question", f"{self.document.file.name} copy", self._duplicate)
+
+    def _ask_name(self, title: str, name: str, chosen: Callable[[str], object]) -> None:
         if self.document.is_open:
-            ask_for_name(self, "Duplicate the question", f"{self.document.file.name} copy", self._duplicate)
+            dialog = input_dialog(self, title, "Name:", chosen)
+            dialog.setTextValue(name)
+            dialog.open()
 
     def _duplicate(self, name: str) -> None:
         self.cards.flush()
@@ -469,41 +463,3 @@ class QuestionPlace(Place):
 
     def _key(self) -> str:
         return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"
-
-
-def ask_for_pipeline(parent: QWidget, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
-    """Ask which pipeline file to open."""
-    dialog = _dialog(parent, "Open a question", folder, chosen)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-    dialog.open()
-    return dialog
-
-
-def ask_where_to_save(parent: QWidget, folder: str, name: str, chosen: Callable[[str], object]) -> QFileDialog:
-    """Ask where to keep a pipeline; Qt asks whether a file that is there may be replaced."""
-    dialog = _dialog(parent, "Save the question as", folder, chosen)
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setDefaultSuffix("yaml")
-    dialog.selectFile(f"{name}.yaml")
-    dialog.open()
-    return dialog
-
-
-def ask_for_name(parent: QWidget, title: str, name: str, chosen: Callable[[str], object]) -> QInputDialog:
-    """Ask for a name."""
-    dialog = QInputDialog(parent)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(title)
-    dialog.setLabelText("Name:")
-    dialog.setTextValue(name)
-    dialog.textValueSelected.connect(chosen)
-    dialog.open()
-    return dialog
-
-
-def _dialog(parent: QWidget, title: str, folder: str, chosen: Callable[[str], object]) -> QFileDialog:
-    dialog = QFileDialog(parent, title, folder)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setNameFilter(PIPELINES)
-    dialog.fileSelected.connect(chosen)
-    return dialog

@@ -65,7 +65,6 @@ class ResultsPlace(Place):
         self._finding = ""  # the question where the current cell stands
         self._awaits_row = False  # what is beside the table follows the current row when it comes
         self._is_active = False
-        self._own_keys: list[QAction] = []
         self._follow = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._follow.timeout.connect(self._show_current)
         self._connect()
@@ -95,9 +94,7 @@ class ResultsPlace(Place):
 
     def _enable_keys(self) -> None:
         """Have the keys for rows act only while the rows are seen."""
-        on = self._is_active and self.parts.rows_are_shown
-        for action in self._own_keys:
-            action.setEnabled(on)
+        self._hold_keys(on=self._is_active and self.parts.rows_are_shown)
 
     def _tab_changed(self) -> None:
         """Free the keys for rows beside charts; back at the rows, follow the current cell again."""
@@ -303,11 +300,11 @@ class ResultsPlace(Place):
         self._stop()
         self._do_not_wait()
         self._coming = ""
-        for viewer in (self.evidence.viewer, self.answers.viewer):
-            viewer.clear()
+        self.answers.viewer.clear()  # the evidence does that itself
+        self.model.can_edit = False  # what is being typed into a cell is of the case before
         self.model.clear()
         self.parts.clear()
-        self.parts.show_hint(_EMPTY)
+        self.parts.show_hint("")  # whether there are results is told when the runs are here
         self._close_side()
         self.model.can_edit = not self.workspace.read_only
         if self.isVisible():  # else when it is entered: the documents are seen first
@@ -497,7 +494,8 @@ class ResultsPlace(Place):
         for viewer in (self.evidence.viewer, self.answers.viewer):
             viewer.stop()
         self.parts.close_side()
-        self.table.setFocus()
+        if self.isVisible():  # else the keyboard would go to a place that is not shown
+            self.table.setFocus()
 
     def _tell_shown(self) -> None:
         """Let Export know what is chosen here."""

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QProgressBar,
-    QSplitter,
     QStackedWidget,
     QSystemTrayIcon,
     QVBoxLayout,
@@ -28,6 +27,7 @@ from desktop.run_queue import RunQueue, name_of
 from desktop.run_view import RunView
 from desktop.said_label import SaidLabel
 from desktop.sleep import SleepInhibitor
+from desktop.splitters import split
 from desktop.theme import icon
 from desktop.words import duration_text
 from desktop.workspace import Workspace
@@ -168,13 +168,6 @@ class RunPlace(Place):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._none)
         self._stack.addWidget(self.view)
-        splitter = QSplitter()
-        splitter.addWidget(self.panel)
-        splitter.addWidget(self._stack)
-        splitter.setStretchFactor(0, 2)
-        splitter.setStretchFactor(1, 3)
-        splitter.setChildrenCollapsible(False)
-        splitter.setSizes([400, 700])
         self._note = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._note.hide()
         layout = QVBoxLayout(self)
@@ -182,7 +175,7 @@ class RunPlace(Place):
         layout.addLayout(top)
         layout.addWidget(self._note)
         layout.addWidget(self.next)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((self.panel, self._stack), (400, 700), (2, 3)), 1)
 
     def _connect(self) -> None:
         job = self.workspace.job

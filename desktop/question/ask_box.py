@@ -20,6 +20,7 @@ from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
 _ESTIMATE_MILLISECONDS = 300
+_NO_TABLE = "Type what you want to know and choose Propose a table, or choose a question below."
 _OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced, or make it your own."
 _MADE_OWN = "It is one plain question now, without the steps of the ready-made one. Change the columns as you like."
 
@@ -28,7 +29,7 @@ class AskBox(QWidget):
     """A question, the proposed table as chips, which documents, how long it takes, and what is done with it."""
 
     wanted = Signal(str, str, str)
-    """The pipeline, its name, and `run` or `edit`."""
+    """The pipeline, its name, and `run`, `edit`, `improve` or `save`."""
     began = Signal()
     """Another question is being asked, or none."""
     opened = Signal(bool)
@@ -72,8 +73,8 @@ class AskBox(QWidget):
         self.preview.shown.connect(self._look_at_preview)
         self.look = push_button("results", "Preview", self.try_now)
         self.look.setToolTip("See the table of three documents before you run it")
-        self.run = push_button("run", "Run", lambda: self._want("run"))
-        self.edit = push_button("question", "Advanced…", lambda: self._want("edit"))
+        self.run = push_button("run", "Run", lambda: self.want("run"))
+        self.edit = push_button("question", "Advanced…", lambda: self.want("edit"))
         self.edit.setToolTip("The steps of the question, their forms and the YAML")
         self.own = push_button("question", "Make it my own", self.make_own)
         self.own.setToolTip("Change the columns: the same table is then asked for in one step, without joining names")
@@ -130,7 +131,11 @@ class AskBox(QWidget):
 
     def try_now(self) -> None:
         """Preview the table on three documents."""
-        self._when_written(self._try)
+        self._when_written(lambda: self.preview.start(self.text, self.documents.value, self._directory()))
+
+    def want(self, what: str) -> None:
+        """Have something done with the question (`wanted`), after what was typed into the chips is in it."""
+        self._when_written(lambda: self.wanted.emit(self.text, self._title or self._name(), what))
 
     def show_pipeline(self, drafted: dict[str, Any], title: str = "") -> None:
         """Show the table of a pipeline (`ask.read`), such as a template or a question of the case; its name is kept."""
@@ -167,7 +172,8 @@ class AskBox(QWidget):
         self.preview.clear()
         self._show_table(None)
         self.began.emit()
-        self.question.setFocus()
+        if self.isVisible():  # else the keyboard would go to a place that is not shown
+            self.question.setFocus()
 
     def activate(self) -> None:
         """Bring what can be chosen up to date."""
@@ -346,6 +352,10 @@ class AskBox(QWidget):
 
     def _when_written(self, do: Callable[[], object]) -> None:
         """Do something with the pipeline, after what was typed into the chips is in it."""
+        if self._proposal is None:
+            if self.propose.isEnabled():  # else a table is on its way
+                self._say(_NO_TABLE)
+            return
         self.flush()
         if (chip := self.chips.incomplete()) is not None:
             self._say(f"Write two choices for {chip.name.text()}, with commas between them.")
@@ -354,17 +364,6 @@ class AskBox(QWidget):
             self._wish = do
         else:
             do()
-
-    def _try(self) -> None:
-        if self.text:
-            self.preview.start(self.text, self.documents.value, self._directory())
-
-    def _want(self, what: str) -> None:
-        self._when_written(lambda: self._tell_wish(what))
-
-    def _tell_wish(self, what: str) -> None:
-        if self.text:
-            self.wanted.emit(self.text, self._title or self._name(), what)
 
     def _name(self) -> str:
         """Name the question after its first words."""

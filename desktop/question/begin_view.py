@@ -30,15 +30,15 @@ class BeginView(QWidget):
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        self._hint = hint = QLabel(
+        self._hint = QLabel(
             "Type a question in your own words, or choose a ready-made one.",
+            wordWrap=True,
             textFormat=Qt.TextFormat.PlainText,
         )
-        hint.setWordWrap(True)
-        self.templates = self._list("Templates", "templates")
+        self.templates = _list("Templates")
         self.templates.itemActivated.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
         self.templates.itemClicked.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
-        self.files = self._list("Questions of this case", "question")
+        self.files = _list("Questions of this case")
         self.files.itemActivated.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
         self.files.itemClicked.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
         self._none = QLabel(
@@ -56,7 +56,7 @@ class BeginView(QWidget):
         layout.setContentsMargins(20, 16, 20, 12)
         layout.setSpacing(12)
         layout.addWidget(title)
-        layout.addWidget(hint)
+        layout.addWidget(self._hint)
         layout.addWidget(self.ask)
         layout.addWidget(self._lists, 1)
         layout.addWidget(self.ask.preview, 1)
@@ -89,22 +89,23 @@ class BeginView(QWidget):
         self._none.setVisible(not self.files.count())
         self.files.setVisible(bool(self.files.count()))
 
-    def _list(self, name: str, icon_name: str) -> QListWidget:
-        made = QListWidget()
-        made.setAccessibleName(name)
-        made.setWordWrap(True)
-        made.setSpacing(2)
-        made.setIconSize(QSize(24, 24))
-        made.setMouseTracking(True)
-        made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        return made
-
-    def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, lines: int = 2, tip: str = "") -> None:
+    def _add(self, into: QListWidget, icon_name: str, text: str, data: Any, tip: str = "") -> None:
         item = QListWidgetItem(icon(icon_name), text)
         item.setData(_DATA, data)
         item.setToolTip(plain(tip or text))
-        item.setSizeHint(QSize(0, lines * into.fontMetrics().lineSpacing() + 12))
+        item.setSizeHint(QSize(0, 2 * into.fontMetrics().lineSpacing() + 12))
         into.addItem(item)
+
+
+def _list(name: str) -> QListWidget:
+    made = QListWidget()
+    made.setAccessibleName(name)
+    made.setWordWrap(True)
+    made.setSpacing(2)
+    made.setIconSize(QSize(24, 24))
+    made.setMouseTracking(True)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return made
 
 
 def _box(title: str, *widgets: QWidget) -> QGroupBox:

@@ -85,11 +85,6 @@ class OperatorCard(QFrame):
         return str(self.card.get("name", ""))
 
     @property
-    def is_whole(self) -> bool:
-        """Say whether the form shows all it is to show; it comes bit by bit."""
-        return self._body is None or self._body.is_whole
-
-    @property
     def is_open(self) -> bool:
         """Say whether the form is shown."""
         return self._arrow.isChecked()

@@ -30,7 +30,7 @@ class KeyEditor(QWidget, metaclass=QtABCMeta):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.name = name
-        self._typing = QTimer(self, interval=TYPING_MILLISECONDS, singleShot=True)
+        self._typing = QTimer(self, singleShot=True)
         self._typing.timeout.connect(self.flush)
         self._shown: Any = None
         self._is_showing = False
@@ -53,15 +53,10 @@ class KeyEditor(QWidget, metaclass=QtABCMeta):
             self._shown = value
             self.edited.emit(value)
 
-    def _touched(self) -> None:
+    def _touched(self, wait: int = TYPING_MILLISECONDS) -> None:
         if not self._is_showing:
             self._is_typed = True
-            self._typing.start()
-
-    def _chosen(self) -> None:
-        if not self._is_showing:
-            self._is_typed = True
-            self._typing.start(0)
+            self._typing.start(wait)
 
     def _hold(self, widget: QWidget) -> None:
         widget.setAccessibleName(self.name)
@@ -183,7 +178,7 @@ class ChoiceEditor(KeyEditor):
         self._default = default
         self._box = choice_box(name)
         self._box.addItems(choices if default in choices else ["", *choices])
-        self._box.activated.connect(lambda index: self._chosen())
+        self._box.activated.connect(lambda index: self._touched(0))
         self._hold(self._box)
 
     def _show(self, value: Any, written: str) -> None:
@@ -204,7 +199,7 @@ class YesNoEditor(KeyEditor):
         super().__init__(name)
         self._default = bool(default)
         self._box = CheckBox("yes")
-        self._box.clicked.connect(lambda checked: self._chosen())
+        self._box.clicked.connect(lambda checked: self._touched(0))
         self._hold(self._box)
 
     def _show(self, value: Any, written: str) -> None:

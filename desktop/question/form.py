@@ -71,11 +71,6 @@ class OperatorForm(QWidget):
         self._bring(key for key in self._form["keys"] if key["is_basic"])
         self.setFocusProxy(self._name)
 
-    @property
-    def is_whole(self) -> bool:
-        """Say whether all keys that are to be shown are there."""
-        return not self._coming
-
     def show_card(self, card: dict[str, Any]) -> None:
         """Show the values of the keys."""
         self._card = card

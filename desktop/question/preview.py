@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.client import Answer, Failed
@@ -17,6 +17,7 @@ from desktop.permission import Refusal
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -184,17 +185,12 @@ class PreviewPanel(QWidget):
             top.addWidget(part)
         self.right.setToolTip("The selected rows are right (A)")
         self.wrong.setToolTip("The selected rows are wrong (R): Change it then leaves out rows like these")
-        split = QSplitter()
-        split.addWidget(self.table)
-        split.addWidget(self.evidence)
-        split.setSizes([560, 480])
-        split.setChildrenCollapsible(False)
         self.table.setMinimumWidth(300)
         self.evidence.setMinimumWidth(320)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(top)
-        layout.addWidget(split, 1)
+        layout.addWidget(split((self.table, self.evidence), (560, 480)), 1)
 
     def _connect(self) -> None:
         job = self._space.job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import tool_button
+from desktop.tables import fit_rows
 
 TYPES = (
     "string",
@@ -119,7 +120,16 @@ class SchemaTable(QWidget):
         self._fit()
 
     def flush(self) -> None:
-        """Nothing waits here: a cell tells when it is left."""
+        """Tell now what was typed into a cell, which tells by itself only when it is left."""
+        cell = self.table.currentIndex()
+        if (editor := self.table.indexWidget(cell)) is not None:
+            self.table.itemDelegateForIndex(cell).setModelData(editor, self.table.model(), cell)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Make rows as high as other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
 
     def add_field(self) -> None:
         """Add a field below the others."""
@@ -161,6 +171,7 @@ class SchemaTable(QWidget):
         self._down.setEnabled(0 <= row < count - 1)
 
     def _fit(self) -> None:
+        fit_rows(self.table)
         rows = min(max(len(self._fields), 2), 8)
         height = self.table.horizontalHeader().sizeHint().height()
         height += rows * self.table.verticalHeader().defaultSectionSize()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QMimeData, QRect, QSize, Qt, Signal
@@ -26,6 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from desktop.plain_text import plain
+from desktop.text_shape import units
 from desktop.theme import fixed_font, is_dark
 
 ERROR = {False: "#b3261e", True: "#f2a09a"}
@@ -69,8 +69,8 @@ class SharedHistoryEdit(QPlainTextEdit):
         most = min(len(old), len(text)) - start
         same = next((n for n in range(most) if old[-1 - n] != text[-1 - n]), most)
         cursor = QTextCursor(self.document())
-        cursor.setPosition(_position(old, start))
-        cursor.setPosition(_position(old, len(old) - same), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(units(old, start))
+        cursor.setPosition(units(old, len(old) - same), QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(text[start : len(text) - same])
 
 
@@ -91,7 +91,7 @@ class PromptEdit(SharedHistoryEdit):
         """Colour anew in other colours, and be as high as other letters need."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_highlighter"):
-            follow_theme(event, [self._highlighter])
+            self._highlighter.rehighlight()
         if event.type() == QEvent.Type.FontChange:
             self._fit()
 
@@ -157,7 +157,7 @@ class YamlEditor(SharedHistoryEdit):
         """Colour anew in other colours, and make room for other letters."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_highlighter"):
-            follow_theme(event, [self._highlighter])
+            self._highlighter.rehighlight()
             self.show_problems([problem for problems in self._problems.values() for problem in problems])
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_numbers"):
             self._make_room()
@@ -271,11 +271,6 @@ def problem_text(problems: list[dict[str, Any]]) -> str:
     return "\n".join(f"{problem['message']}. {problem['advice']}".strip() for problem in problems)
 
 
-def _position(text: str, index: int) -> int:
-    """Turn an index of Python's into a position of Qt's, which counts UTF-16 units."""
-    return index + sum(ord(character) > 0xFFFF for character in text[:index])
-
-
 VARIABLE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _KEY = re.compile(r"^\s*(?:- +)?([\w.\"' -]+?)\s*:(?=\s|$)")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
@@ -314,13 +309,6 @@ def variable_format() -> QTextCharFormat:
     style = _format(QPalette.ColorRole.Link)
     style.setFontWeight(QFont.Weight.DemiBold)
     return style
-
-
-def follow_theme(event: QEvent, highlighters: Sequence[QSyntaxHighlighter]) -> None:
-    """Colour anew when the palette changes; called from changeEvent."""
-    if event.type() == QEvent.Type.PaletteChange:
-        for highlighter in highlighters:
-            highlighter.rehighlight()
 
 
 def _format(role: QPalette.ColorRole) -> QTextCharFormat:

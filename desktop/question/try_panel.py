@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
-    QSplitter,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from desktop.buttons import choice_box, push_button
 from desktop.permission import Refusal
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
+from desktop.splitters import split
 from desktop.theme import fixed_font
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -84,9 +84,6 @@ class TryPanel(QWidget):
     def try_now(self) -> None:
         """Try the pipeline on the chosen documents."""
         self._allowed = {}
-        self._try()
-
-    def _try(self) -> None:
         self.begins.emit()
         self._document.when_made(self._begin)
 
@@ -150,16 +147,11 @@ class TryPanel(QWidget):
             cells.addWidget(widget, row + 1, column)
             cells.setColumnStretch(column, 1)
             cells.setRowStretch(row + 1, 3 if row == 0 else 2)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.addWidget(self.items)
-        split.addWidget(grid)
-        split.setSizes([170, 330])
-        split.setChildrenCollapsible(False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 6, 0, 0)
         layout.addLayout(top)
         layout.addWidget(self.status)
-        layout.addWidget(split, 1)
+        layout.addWidget(split((self.items, grid), (170, 330), upright=True), 1)
         self._show_hint()
 
     def _reader(self, name: str) -> QPlainTextEdit:
@@ -217,12 +209,15 @@ class TryPanel(QWidget):
             self._is_ours = False
             self.status.setText(message)
             if (refusal := self._workspace.job.refusal) is not None:
-                self._workspace.permission_wanted.emit(refusal, lambda: self._allow(refusal))
+                text = self._workspace.job.given["text"]
+                self._workspace.permission_wanted.emit(refusal, lambda: self._allow(text, refusal))
         self._show_job()
 
-    def _allow(self, refusal: Refusal) -> None:
-        self._allowed = refusal.granted(self._allowed)
-        self._try()
+    def _allow(self, text: str, refusal: Refusal) -> None:
+        """Try again what was refused, unless it was changed since or another question was opened."""
+        if text == self._document.text:
+            self._allowed = refusal.granted(self._allowed)
+            self._begin()
 
     def _finished(self, code: int) -> None:
         if self._is_ours:

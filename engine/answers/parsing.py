@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Shape
-from engine.answers.specs import closed_object
 from engine.answers.values import answer_type
-from engine.values.base import ValueType
+from engine.values.base import ValueType, closed_object
 
 PARSED_SHAPES = ("single", "list", "table")
 """Shapes that a model may choose: the others need names that only the pipeline can give."""

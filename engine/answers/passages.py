@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.answers.parsing import Parsed
 from engine.answers.shown import Shown
 from engine.documents.headings import Heading
 from engine.text.numbered_text import NumberedText
@@ -93,11 +92,6 @@ def with_following(order: Sequence[int], count: int) -> list[int]:
     """
     following = [place + 1 for place in order[:1] if place + 1 < count]
     return list(dict.fromkeys([*order[:1], *following, *order[1:]]))
-
-
-def query_of(parsed: Parsed, discovered: Sequence[str] = ()) -> str:
-    """Return the words to search for: the question's, its key words, and those that a reading came upon."""
-    return " ".join([parsed.query, *discovered])
 
 
 def _cut(text: NumberedText, begins: set[int]) -> Iterator[range]:

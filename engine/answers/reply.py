@@ -12,9 +12,9 @@ from typing import Any
 from engine.answers.contract import Contract, Shape
 from engine.answers.shown import Shown
 from engine.answers.signals import CustomSignal, later_schemas, signal_schemas
-from engine.answers.specs import MOST_CELLS, Spec, closed_object, describe_spec, schema_of_spec, spec_of
+from engine.answers.specs import MOST_CELLS, Spec, describe_spec, schema_of_spec, spec_of
 from engine.plan.frozen import FrozenMap
-from engine.values.base import ValueType
+from engine.values.base import ValueType, closed_object
 
 MOST_SPANS = 3
 """Places that one item may cite."""

@@ -119,11 +119,9 @@ def _of_number(sections: Sequence[TitledLines], kind: str, number: str) -> list[
     """Return the sections of a number, else of the number that it belongs to."""
     parts = number.split(".")
     for length in range(len(parts), 0, -1):
-        matches = [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=(kind,))]
-        matches = matches or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=("",))]
-        matches = matches or [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=_INNER)]
-        if matches:
-            return matches
+        for kinds in ((kind,), ("",), _INNER):
+            if matches := [s for s in sections if _is_of(s.title, kind, ".".join(parts[:length]), kinds=kinds)]:
+                return matches
     return []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.answers.contract import Answer, Item, Shape, spans_of
@@ -79,17 +79,7 @@ def _joined(first: Item, second: Item) -> Item:
     earlier, later = sorted((first, second), key=lambda item: item.spans[0])
     spans = tuple(sorted({*first.spans, *second.spans}))
     snippet = first.snippet if second.snippet in first.snippet else f"{earlier.snippet}\n{later.snippet}"
-    return Item(
-        value=first.value,
-        spans=spans,
-        snippet=snippet,
-        method=first.method,
-        original=first.original,
-        page=earlier.page,
-        problem=first.problem,
-        level=first.level,
-        moved=first.moved or second.moved,
-    )
+    return replace(first, spans=spans, snippet=snippet, page=earlier.page, moved=first.moved or second.moved)
 
 
 def _listed(name: str, items: Sequence[Item]) -> Cell:
@@ -100,7 +90,7 @@ def _listed(name: str, items: Sequence[Item]) -> Cell:
 def _table(name: str, items: Sequence[Item], headers: Sequence[str]) -> Cell:
     columns = list(headers)
     for item in items:
-        columns += [column for column in _row(item.value) if column not in columns and isinstance(item.value, Mapping)]
+        columns += [c for c in item.value if c not in columns] if isinstance(item.value, Mapping) else []
     width = max([len(columns), *(len(item.value) for item in items)])
     columns += [f"column {n + 1}" for n in range(len(columns), width)]
     rows = []
@@ -110,10 +100,6 @@ def _table(name: str, items: Sequence[Item], headers: Sequence[str]) -> Cell:
     cited = [_cite(f"{name}.rows[{n}]", rows[n], item.spans) for n, item in enumerate(items)]
     named = _cite(f"{name}.headers", columns, spans_of(items))
     return Cell({"headers": columns, "rows": rows}, _together([named, *cited]))
-
-
-def _row(value: Any) -> Sequence[str]:
-    return list(value) if isinstance(value, Mapping) else ()
 
 
 def _tree(name: str, items: Sequence[Item]) -> Cell:

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.answers.contract import Shape
 from engine.answers.values import answer_type, words_of
-from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType
+from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType, closed_object
 
 MOST_CELLS = 12
 """Columns of a table whose columns nobody named."""
@@ -87,16 +87,6 @@ def schema_of_spec(spec: Spec) -> dict[str, Any]:
             return closed_object({name: schema_of_spec(inner) for name, inner in fields})
         case ManyOf(item=item, most=most):
             return {"type": "array", "items": schema_of_spec(item), "maxItems": most}
-
-
-def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these fields, all of them, in this order, and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def describe_spec(spec: Spec) -> str:

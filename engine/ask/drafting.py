@@ -118,7 +118,8 @@ async def revise(proposal: Proposal, note: str, model: ModelBackend | None, *, r
     except (ModelError, UsageError) as error:
         return Draft(by_words, f"{model.name} made no proposal: {error}")
     is_same = (changed.columns, changed.row) == (proposal.columns, proposal.row)
-    return Draft(by_words if is_same else _merged(proposal, changed))
+    # A note that changed the row or a column would be told twice; others, such as conditions, are kept.
+    return Draft(by_words if is_same else replace(changed, notes=proposal.notes))
 
 
 async def revise_once(
@@ -131,12 +132,6 @@ async def revise_once(
         if model is not None:
             await model.close()
     return replace(made, problem=problem or made.problem)
-
-
-def _merged(before: Proposal, after: Proposal) -> Proposal:
-    """Drop the notes that changed the row or a column, which would be told twice; keep others, such as conditions."""
-    changed = (after.columns, after.row) != (before.columns, before.row)
-    return replace(after, notes=before.notes) if changed else after
 
 
 def changes(before: Proposal, after: Proposal) -> list[str]:
@@ -170,10 +165,7 @@ def _written(proposal: Proposal) -> str:
 
 async def _ask(model: ModelBackend, turns: Sequence[Segment], schema: dict[str, Any]) -> dict[str, Any]:
     request = Request(
-        tuple(turns),
-        canonical_json(schema),
-        Sampling(0.0, _MOST_TOKENS),
-        purpose=Purpose(operator="ask"),
+        tuple(turns), canonical_json(schema), Sampling(0.0, _MOST_TOKENS), purpose=Purpose(operator="ask")
     )
     try:
         reply = await model.ask(request)

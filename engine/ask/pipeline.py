@@ -77,7 +77,8 @@ def columns_of(proposal: Proposal) -> list[str]:
 def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     items = _list_name(proposal)
     fields = ", ".join(
-        _field(column, "text_chunk", may_miss=number > 0) for number, column in enumerate(proposal.columns)
+        f"{column.field}: {_type(column, 'text_chunk', may_miss=number > 0)}"
+        for number, column in enumerate(proposal.columns)
     )
     names = [column.field for column in proposal.columns]
     cut = {
@@ -141,10 +142,6 @@ def _prompt(name: str, proposal: Proposal, shown: str) -> str:
 def _plain(text: str) -> str:
     """Break up `{{`, `{%` and `{#`: a question is no template."""
     return re.sub(r"\{(?=[{%#])", "{ ", text)
-
-
-def _field(column: Column, source: str, *, may_miss: bool) -> str:
-    return f"{column.field}: {_type(column, source, may_miss=may_miss)}"
 
 
 def _type(column: Column, source: str, *, may_miss: bool) -> str:

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from engine.cli.build_watch import BuildWatch, choose_build_watch
+from engine.cli.build_watch import choose_build_watch
 from engine.cli.console import counted, messages, output, span_text, styled, visible
 from engine.cli.interrupting import run_interruptible
 from engine.cli.local_models import LocalModels
 from engine.cli.options import InputOption, QuietOption
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.watching import QuietWatch
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
 from engine.optimizer.build import BuildResult, NewAgents
@@ -138,7 +139,7 @@ def build(  # noqa: PLR0913 - one parameter per option
     raise typer.Exit(INTERRUPTED if result.status == "stopped" else 0)
 
 
-def _build(ready: ReadyBuild, models: Models, case: Case, watch: BuildWatch) -> BuildResult | None:
+def _build(ready: ReadyBuild, models: Models, case: Case, watch: QuietWatch) -> BuildResult | None:
     """Build; None where it was stopped before there was anything to keep."""
     try:
         with watch:

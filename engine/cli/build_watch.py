@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from engine.cli.console import counted, messages, one_line, span_text, styled
-from engine.cli.failure import show_problem
-from engine.cli.watching import write_event
-from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady, Warned
+from engine.cli.watching import QuietWatch, write_event
+from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady
 from engine.optimizer.events import (
     BuildFinished,
     BuildProgress,
@@ -28,24 +27,7 @@ from engine.optimizer.events import (
 INDENT = "  "
 
 
-class BuildWatch:
-    """Follows a build and says nothing but warnings. Use as a context manager around the build."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the screen as it is."""
-
-    def take(self, event: Event) -> None:
-        """Take in one event (engine.executor.events.Emit)."""
-        if isinstance(event, Warned):
-            show_problem("warning", event.message.replace(" warning:", "", 1), style="bold yellow")
-
-
-class JsonBuildWatch(BuildWatch):
+class JsonBuildWatch(QuietWatch):
     """Writes each event to stdout as one line."""
 
     def take(self, event: Event) -> None:
@@ -53,7 +35,7 @@ class JsonBuildWatch(BuildWatch):
         write_event(event)
 
 
-class LineWatch(BuildWatch):
+class LineWatch(QuietWatch):
     """Writes a line for each thing that happens; on a terminal, what is being done stands below them."""
 
     def __init__(self) -> None:
@@ -107,11 +89,11 @@ class LineWatch(BuildWatch):
         return "your own plan" if plan == self._own else f"plan {plan}"
 
 
-def choose_build_watch(*, quiet: bool, json_events: bool) -> BuildWatch:
+def choose_build_watch(*, quiet: bool, json_events: bool) -> QuietWatch:
     """Choose the display."""
     if json_events:
         return JsonBuildWatch()
-    return BuildWatch() if quiet else LineWatch()
+    return QuietWatch() if quiet else LineWatch()
 
 
 def _frame_line(event: Event) -> str:

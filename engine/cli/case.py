@@ -72,8 +72,7 @@ def verify(
 
 
 DocumentsArgument = Annotated[
-    list[str],
-    typer.Argument(metavar="DOCUMENT", help="Names or paths of files, or beginnings of their SHA-256."),
+    list[str], typer.Argument(metavar="DOCUMENT", help="Names or paths of files, or beginnings of their SHA-256.")
 ]
 
 
@@ -104,9 +103,7 @@ def remove(
 
 @app.command()
 def put_back(
-    case: CaseArgument,
-    documents: DocumentsArgument,
-    case_passphrase_file: CasePassphraseFileOption = None,
+    case: CaseArgument, documents: DocumentsArgument, case_passphrase_file: CasePassphraseFileOption = None
 ) -> None:
     """Put documents back that were taken out of a case, with their attachments."""
     with Case(case, create=False) as opened:

@@ -54,7 +54,7 @@ def log(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = Non
     with Case(case, read_only=True) as opened:
         entries = opened.custody.entries()
     for entry in entries:
-        typer.echo(entry.line)
+        typer.echo(entry.line.encode())  # the digests are of these bytes, whatever the encoding of stdout
 
 
 @keys.command()

@@ -31,15 +31,13 @@ def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = None,
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`.")] = "",
     documents: Annotated[
-        int | None,
-        typer.Option("--documents", metavar="N", help="Predict for N documents like those of the input."),
+        int | None, typer.Option("--documents", metavar="N", help="Predict for N documents like those of the input.")
     ] = None,
     pages: Annotated[
         int | None, typer.Option("--pages", metavar="N", help="Predict for N pages in all.", show_default=False)
     ] = None,
     rates: Annotated[
-        Path | None,
-        typer.Option("--rates", metavar="FILE", help="Machines and their rates (TOML, see docs/scale.md)."),
+        Path | None, typer.Option("--rates", metavar="FILE", help="Machines and their rates (TOML, see docs/scale.md).")
     ] = None,
 ) -> None:
     """Show how a pipeline will run, and what it will take, without running it.

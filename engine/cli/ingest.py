@@ -86,6 +86,7 @@ def _report(case: Case, ingested: Ingested, gone: str, *, quiet: bool) -> None:
             output().print(styled(("Note ", "bold yellow"), one_line(gone)), soft_wrap=True)
         if unread := unread_view(case, ingested.documents):
             output().print(unread)
-        output().print(styled("Search them: ", (f"redwell search {shell_word(case.path)} WORDS", "bold cyan")))
+        command = f"redwell search {shell_word(case.path)} WORDS"
+        output().print(styled("Search them: ", (command, "bold cyan")), soft_wrap=True)
     if ingested.failed:
         messages().print(failed_files([record for record in ingested.fates if record.fate == "failed"]))

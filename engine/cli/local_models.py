@@ -95,12 +95,9 @@ class LocalModels:
                 title = model.entry.id if model.entry else model.path.name.removesuffix(".gguf")
                 spec = ModelSpec(runtime_of(model.path), title, str(model.path.absolute()), model.sha256)
                 spec = replace(spec, settings={"layout": layout_of(model)})
-                self._open[model.path] = self._open_spec(spec)
+                self._need_cluster()
+                self._open[model.path] = self._cluster.open(spec) if self._cluster else IsolatedBackend(spec)
             return self._open[model.path]
-
-    def _open_spec(self, spec: ModelSpec) -> ModelBackend:
-        self._need_cluster()
-        return self._cluster.open(spec) if self._cluster else IsolatedBackend(spec)
 
     def _open_server(self, server: RememberedServer) -> ModelBackend:
         key = (server.name, server.location)

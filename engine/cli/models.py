@@ -128,6 +128,10 @@ def add(
         options = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
         raise UsageError(f"{file} is no address of a server", advice=f"Leave out {options}: it is for servers.")
     path = Path(file).expanduser()
+    if not path.exists():
+        raise UsageError(
+            f"there is no file or folder {file}", advice="Check the path. A server is named by its address: http://..."
+        )
     if name and holds_models(path):
         raise UsageError(f"{file} holds models with names of their own", advice="Leave out --name.")
     if name and path.is_dir():
@@ -173,6 +177,7 @@ def get_from_hub(
     """
     from models import hub  # noqa: PLC0415 - the only code that opens connections, on this command alone
 
+    hub.HubFile.parse(address)  # before anybody is told to contact a hub for it
     if not online:
         host = urlsplit(hub.hub_address()).netloc
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engine.cli.console import messages, one_line, output, styled
+from engine.cli.console import messages, one_line, output, shell_word, styled
 from models.measuring import measure_model
 from models.prospects import Prospect
 from models.rates import Rates
@@ -64,4 +64,4 @@ def _speed(status: ModelStatus, prospect: Prospect) -> str:
         return f"; {rates_text(prospect.rates)} ({how})"
     if status.kind != "language" or prospect.verdict in ("will not fit", "cannot be used"):
         return ""
-    return f"; how fast is not known: `redwell models measure {status.id}`" if status.installed else ""
+    return f"; how fast is not known: `redwell models measure {shell_word(status.id)}`" if status.installed else ""

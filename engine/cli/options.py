@@ -74,17 +74,12 @@ TimelineOption = Annotated[
         "last and say why, rejected rows are left out.",
     ),
 ]
-PeopleOption = Annotated[
-    str,
-    typer.Option("--people", metavar="A,B", help="For a network: columns that hold people."),
-]
+PeopleOption = Annotated[str, typer.Option("--people", metavar="A,B", help="For a network: columns that hold people.")]
 OrganizationsOption = Annotated[
-    str,
-    typer.Option("--organizations", metavar="A,B", help="For a network: columns that hold organizations."),
+    str, typer.Option("--organizations", metavar="A,B", help="For a network: columns that hold organizations.")
 ]
 ThingsOption = Annotated[
-    str,
-    typer.Option("--things", metavar="A,B", help="For a network: columns that hold other things."),
+    str, typer.Option("--things", metavar="A,B", help="For a network: columns that hold other things.")
 ]
 WithoutDocumentsOption = Annotated[
     bool, typer.Option("--without-documents", help="For a network: leave the documents out.")

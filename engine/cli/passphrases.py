@@ -55,7 +55,7 @@ def begin() -> None:
 def add_option(command: Any) -> None:
     """Give a command that takes a case the option --case-passphrase-file."""
     if any(parameter.name == "case" for parameter in command.params):
-        command.params.append(_option())
+        command.params += options_of(_holder)
 
 
 def current_passphrase(case: Path) -> str:
@@ -113,12 +113,12 @@ def has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _option() -> Any:
-    """Make the option as Typer does, from a command that has no other."""
+def _holder(case_passphrase_file: CasePassphraseFileOption = None) -> None:
+    """Hold the option."""
+
+
+def options_of(holder: Callable[..., None]) -> list[Any]:
+    """Make the options that a function takes, as Typer does."""
     app = typer.Typer(add_completion=False)
-
-    @app.command()
-    def holder(case_passphrase_file: CasePassphraseFileOption = None) -> None:
-        """Hold the option."""
-
-    return typer.main.get_command(app).params[0]
+    app.command()(holder)
+    return list(typer.main.get_command(app).params)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from engine.cli.passphrases import has_terminal
+from engine.cli.passphrases import has_terminal, options_of
 from engine.errors import UsageError
 from storage.passphrases import read_passphrase_file
 
@@ -86,15 +86,8 @@ _RefusedOption = Annotated[
 def add_options(command: Any) -> None:
     """Give a command that takes a password the other ways to give it, and one that is refused."""
     if any(parameter.name == "password" for parameter in command.params):
-        command.params += _options()
+        command.params += options_of(_holder)
 
 
-def _options() -> list[Any]:
-    """Make the options as Typer does, from a command that has no others."""
-    app = typer.Typer(add_completion=False)
-
-    @app.command()
-    def holder(ask_password: _AskOption = False, refused_password: _RefusedOption = None) -> None:
-        """Hold the options."""
-
-    return list(typer.main.get_command(app).params)
+def _holder(ask_password: _AskOption = False, refused_password: _RefusedOption = None) -> None:
+    """Hold the options."""

@@ -12,15 +12,7 @@ from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_sign
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
-from engine.cli.options import (
-    BomOption,
-    ColumnsOption,
-    InputOption,
-    ListsOption,
-    OutOption,
-    QuietOption,
-    split_columns,
-)
+from engine.cli.options import BomOption, ColumnsOption, InputOption, ListsOption, OutOption, QuietOption, split_columns
 from engine.cli.results_view import results_view, show_written
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.settings import COMMAND_SETTINGS
@@ -33,14 +25,7 @@ from engine.results.hidden import hidden_warning
 from engine.results.new_rows import new_rows
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions
-from engine.worker.jobs import (
-    NewModels,
-    ReadyRun,
-    RunJob,
-    default_case,
-    make_ready,
-    write_results,
-)
+from engine.worker.jobs import NewModels, ReadyRun, RunJob, default_case, make_ready, write_results
 from engine.worker.model_choice import Models
 from storage.case import Case
 from storage.evidence import NOT_LOCATED
@@ -174,7 +159,8 @@ def _show_failed(case: Case, run_id: str) -> None:
         console.print()
         console.print(failed_rows(case, run_id, rows, SHOWN_PROBLEMS))
     if max(len(files), len(rows)) > SHOWN_PROBLEMS:
-        console.print(styled("all of them: ", (f"redwell ledger {shell_word(case.path)} --failed", "bold")))
+        command = f"redwell ledger {shell_word(case.path)} --failed"
+        console.print(styled("all of them: ", (command, "bold")), soft_wrap=True)
 
 
 def _say_evidence(case: Case, run_id: str, table: ResultTable) -> None:

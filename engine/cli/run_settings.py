@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -33,8 +33,7 @@ FollowLinksOption = Annotated[
 HiddenOption = Annotated[
     bool,
     typer.Option(
-        "--include-hidden",
-        help="Also show models text that a reader of the page cannot see: under boxes, ...",
+        "--include-hidden", help="Also show models text that a reader of the page cannot see: under boxes, ..."
     ),
 ]
 TrustOption = Annotated[
@@ -95,7 +94,7 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def wrapper(**arguments: Any) -> Any:
             chosen = {name: arguments.pop(name) for name in names}
-            return command(**arguments, settings=_settings(**chosen))
+            return command(**arguments, settings=_settings(chosen))
 
         options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=annotation)
@@ -113,28 +112,17 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def _settings(  # noqa: PLR0913 - one parameter per option
-    *,
-    model: str = "",
-    ocr: Literal["auto", "never", "always"] = "auto",
-    workers: int | None = None,
-    password: str | None = None,
-    follow_links: bool = False,
-    include_hidden: bool = False,
-    trust_code: bool = False,
-    allow_host: list[str] | None = None,
-    allow_path: list[Path] | None = None,
-    overwrite: bool = False,
-    cluster: str = "",
-) -> RunSettings:
+def _settings(chosen: Mapping[str, Any]) -> RunSettings:
+    """Return the settings that options say; what a command does not take is as usual."""
+    given = {name: chosen.get(name, usual) for name, (_, usual) in _OPTIONS.items()}
     return RunSettings(
-        model=model,
-        trust_code=trust_code,
-        allow_hosts=tuple(allow_host or ()),
-        allow_paths=tuple(allow_path or ()),
-        overwrite=overwrite,
-        cluster=cluster,
-        include_hidden=include_hidden,
-        workers=workers or USUAL_WORKERS,
-        parse=ParseOptions(ocr=ocr, password=password, follow_links=follow_links),
+        model=given["model"],
+        trust_code=given["trust_code"],
+        allow_hosts=tuple(given["allow_host"] or ()),
+        allow_paths=tuple(given["allow_path"] or ()),
+        overwrite=given["overwrite"],
+        cluster=given["cluster"],
+        include_hidden=given["include_hidden"],
+        workers=given["workers"] or USUAL_WORKERS,
+        parse=ParseOptions(ocr=given["ocr"], password=given["password"], follow_links=given["follow_links"]),
     )

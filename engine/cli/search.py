@@ -46,8 +46,7 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = None,
     overwrite: OverwriteOption = False,
     tag: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="NAME", help="Only in documents with this tag; repeatable."),
+        list[str] | None, typer.Option("--tag", metavar="NAME", help="Only in documents with this tag; repeatable.")
     ] = None,
     starred: Annotated[bool, typer.Option("--starred", help="Only in documents with a star.")] = False,
     save: Annotated[

@@ -39,12 +39,8 @@ SHOWN_PROBLEMS = 10
 """Row failures are shown at the end; of the files that fail so many are shown at once."""
 
 
-class Watch:
-    """Follows a run and says nothing but warnings. Use as a context manager around the run."""
-
-    def __init__(self, state: RunState | None = None) -> None:
-        self.state = state or RunState()
-        self._lock = threading.Lock()
+class QuietWatch:
+    """Follows a run or a build and says nothing but warnings. Use as a context manager around it."""
 
     def __enter__(self) -> Self:
         return self
@@ -56,10 +52,22 @@ class Watch:
 
     def take(self, event: Event) -> None:
         """Take in one event (engine.executor.events.Emit)."""
-        with self._lock:
-            self.state.take(event)
         if isinstance(event, Warned):
             show_problem("warning", event.message.replace(" warning:", "", 1), style="bold yellow")
+
+
+class Watch(QuietWatch):
+    """Follows a run, how far it is too."""
+
+    def __init__(self, state: RunState | None = None) -> None:
+        self.state = state or RunState()
+        self._lock = threading.Lock()
+
+    def take(self, event: Event) -> None:
+        """Take in one event."""
+        with self._lock:
+            self.state.take(event)
+        super().take(event)
         self.show(event)
 
     def show(self, event: Event) -> None:

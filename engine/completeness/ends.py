@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from engine.completeness.lists import Event, ListWalk, OpenList
 from engine.completeness.markers import markers_of, without_marker
-from engine.completeness.report import Finding, Side, Test, Verdict
+from engine.completeness.report import Finding, Verdict
 from engine.completeness.text import RunningText
 from engine.documents.document import Line
 from engine.rows import Span
 from engine.text.blocks import blocks
+from engine.text.numbers import WORD_NUMBERS
 
 _CONTINUED = re.compile(r"\b(?:continued|cont['’]?d)\b", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -62,26 +63,28 @@ def findings_before(shown: Shown, walk: ListWalk) -> list[Finding]:
         first = target.items[0].line
         if first < shown.first:
             reason = f"a list was shown from its middle: it begins on line {first}"
-            return [_finding("numbering", "before", "truncated", reason, Span(first, first))]
+            return [Finding("numbering", "before", "truncated", reason, Span(first, first))]
     tail, before = shown.tail, shown.text.between(1, shown.first - 1)
     if not tail:
         return []
     is_cited = not shown.cited or any(span.first <= tail[0].number <= span.last for span in shown.cited)
     if is_cited and sentence_goes_on(before, tail):
         at = Span(tail[0].number, tail[0].number)
-        return [_finding("sentence", "before", "truncated", "what was shown begins in the middle of a sentence", at)]
+        return [Finding("sentence", "before", "truncated", "what was shown begins in the middle of a sentence", at)]
     return []
 
 
 def _targets(walk: ListWalk, shown: Shown) -> list[OpenList]:
     """Find the lists the answer is about: those of which it cites several items, or the one it cites that just began.
 
-    Without items: the innermost list that is open where what was shown ends.
+    A list without an item in what was shown is none of them. Without items: the innermost list that is open where what
+    was shown ends.
     """
     if not shown.cited:
         last_open = [open_list for open_list in walk.open[-1:] if open_list.items[-1].line >= shown.first]
         return [open_list for open_list in last_open if open_list.items[-1].line not in walk.headings]
-    hit = [open_list for open_list in walk.seen if len(_cited_items(open_list, shown.cited)) > 1]
+    seen = [known for known in walk.seen if known.items[-1].line >= shown.first]
+    hit = [known for known in seen if len(_cited_items(known, shown.cited)) > 1]
     if hit:
         return hit
     last = max(span.last for span in shown.cited)
@@ -108,10 +111,10 @@ def _after_list(shown: Shown, walk: ListWalk, targets: Sequence[OpenList]) -> li
     if not still_open:
         ended = max(target.closed_on or 0 for target in targets)
         reason = "the list ends inside what was shown"
-        return [_finding("other_text", "after", "bounded", reason, Span(ended, ended)), *counted]
+        return [Finding("other_text", "after", "bounded", reason, Span(ended, ended)), *counted]
     rest = shown.text.between(shown.last + 1, len(shown.text.lines))
     if not rest:
-        return [_finding("document_end", "after", "bounded", "the document ends where what was shown ends"), *counted]
+        return [Finding("document_end", "after", "bounded", "the document ends where what was shown ends"), *counted]
     tail, overlap = shown.tail, shown.overlap
     if overlap and sentence_goes_on(tail, overlap):
         return [_sentence(overlap[0])]
@@ -134,17 +137,17 @@ def _followed(walk: ListWalk, targets: Sequence[OpenList], overlap: Sequence[Lin
         for event in events:
             if event.deed == "continues" and event.list in targets:
                 reason = f"the list goes on after what was shown: {event.marker!r} stands on line {line.number}"
-                return _finding("numbering", "after", "truncated", reason, _at(line))
+                return Finding("numbering", "after", "truncated", reason, _at(line))
         if not any(target in walk.open for target in targets):
             return _over(events[0], line, is_heading=line.number in walk.headings)
         if outdented and events[0].deed == "text":
             reason = f"text that is no item of the list follows on line {line.number}"
-            return _finding("other_text", "after", "bounded", reason, _at(line))
+            return Finding("other_text", "after", "bounded", reason, _at(line))
     titled = any(target.items[-1].line in walk.headings for target in targets)
     if not overlap or (titled and not _CLOSING.search(overlap[0].text)):
         return None  # text behind a section with a title is still that section's
     reason = "no further item stands on the lines kept after what was shown"
-    return _finding("other_text", "after", "bounded", reason, Span(overlap[0].number, overlap[-1].number))
+    return Finding("other_text", "after", "bounded", reason, Span(overlap[0].number, overlap[-1].number))
 
 
 def _leaves_bullets(line: Line, targets: Sequence[OpenList]) -> bool:
@@ -159,10 +162,10 @@ def _leaves_bullets(line: Line, targets: Sequence[OpenList]) -> bool:
 def _over(event: Event, line: Line, *, is_heading: bool) -> Finding:
     if is_heading or event.list is None:
         reason = f"a new heading bounds it: {line.text.strip()[:60]!r} on line {line.number}"
-        return _finding("heading", "after", "bounded", reason, _at(line))
+        return Finding("heading", "after", "bounded", reason, _at(line))
     what = "the list around it goes on" if event.deed == "continues" else "another list begins"
     reason = f"the list is over: {what} with {event.marker!r} on line {line.number}"
-    return _finding("numbering", "after", "bounded", reason, _at(line))
+    return Finding("numbering", "after", "bounded", reason, _at(line))
 
 
 def _after_text(shown: Shown, walk: ListWalk) -> list[Finding]:
@@ -174,9 +177,9 @@ def _after_text(shown: Shown, walk: ListWalk) -> list[Finding]:
     behind = shown.text.between(last_cited + 1, shown.last)
     if behind and not sentence_goes_on(shown.text.between(shown.first, last_cited), behind):
         reason = "what is cited ends inside what was shown"
-        return [_finding("other_text", "after", "bounded", reason, _at(behind[0]))]
+        return [Finding("other_text", "after", "bounded", reason, _at(behind[0]))]
     if not shown.text.between(shown.last + 1, len(shown.text.lines)):
-        return [_finding("document_end", "after", "bounded", "the document ends where what was shown ends")]
+        return [Finding("document_end", "after", "bounded", "the document ends where what was shown ends")]
     hints = _hints(tail, overlap, of_list=False)
     return hints if hints or not overlap else _begins_anew(shown, walk, overlap)
 
@@ -187,7 +190,7 @@ def _begins_anew(shown: Shown, walk: ListWalk, overlap: Sequence[Line]) -> list[
         return [_over(events[0], overlap[0], is_heading=True)]
     if shown.cited and events[0].list is not None:
         reason = f"a new item begins after what was shown: {events[0].marker!r} on line {overlap[0].number}"
-        return [_finding("numbering", "after", "bounded", reason, _at(overlap[0]))]
+        return [Finding("numbering", "after", "bounded", reason, _at(overlap[0]))]
     return []
 
 
@@ -198,16 +201,16 @@ def _hints(tail: Sequence[Line], overlap: Sequence[Line], *, of_list: bool = Tru
     findings = []
     if table_goes_on(tail, overlap):
         findings.append(
-            _finding("table", "after", "truncated", "the table goes on after what was shown", _at(overlap[0]))
+            Finding("table", "after", "truncated", "the table goes on after what was shown", _at(overlap[0]))
         )
     elif overlap and sentence_goes_on(tail, overlap):
         findings.append(_sentence(overlap[0]))
     if announces(tail[-1]):
         reason = "what was shown ends with an announcement of more"
-        findings.append(_finding("announcement", "after", "truncated", reason, _at(tail[-1])))
+        findings.append(Finding("announcement", "after", "truncated", reason, _at(tail[-1])))
     elif of_list and is_open_ended(tail[-1]):
         reason = f"the last item shown ends as one does that others follow: {tail[-1].text.rstrip()[-12:]!r}"
-        findings.append(_finding("item_end", "after", "truncated", reason, _at(tail[-1])))
+        findings.append(Finding("item_end", "after", "truncated", reason, _at(tail[-1])))
     return findings
 
 
@@ -221,17 +224,13 @@ def _announced(shown: Shown, target: OpenList) -> Finding | None:
     item_count = len(target.items)
     verdict: Verdict = "truncated" if item_count < count else "bounded"
     reason = f"the text announces {count} items; {item_count} stand in what was shown"
-    return _finding("announced", "after", verdict, reason, _at(lead[-1]))
+    return Finding("announced", "after", verdict, reason, _at(lead[-1]))
 
 
 def _sentence(line: Line) -> Finding:
-    return _finding(
+    return Finding(
         "sentence", "after", "truncated", f"a sentence goes on after what was shown, on line {line.number}", _at(line)
     )
-
-
-def _finding(test: Test, side: Side, verdict: Verdict, reason: str, lines: Span | None = None) -> Finding:
-    return Finding(test, side, verdict, reason, lines)
 
 
 def _at(line: Line) -> Span:
@@ -245,11 +244,7 @@ _ANNOUNCES = re.compile(r"(?::|:[-–—]|\b(?:the following|as follows))$", re.
 _CELLS = re.compile(r"\s{3,}|\t")
 _WINDOW = 8
 _SAME_EDGE_POINTS = 12.0
-_NUMBERS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty"
-)
-_VALUES = {word: value for value, word in enumerate(_NUMBERS.split(), 2)}
+_VALUES = {word: value for word, value in WORD_NUMBERS.items() if value >= 2}
 _NUMBER = rf"(?P<number>{'|'.join(_VALUES)}|\d{{1,2}})(?:\s*\(\d{{1,2}}\))?"
 _NOUN = r"(?!days?\b|months?\b|years?\b|weeks?\b|hours?\b|minutes?\b|dollars\b)[a-z-]+"
 _ANNOUNCED = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engine.completeness.ends import Shown, findings_after, findings_before
 from engine.completeness.lists import walk_lists
 from engine.completeness.report import CompletenessReport, Finding
-from engine.completeness.text import running_text
+from engine.completeness.text import RunningText, running_text
 from engine.documents.document import Line
 from engine.rows import Span
 
@@ -21,21 +21,31 @@ def judge_completeness(
     """Say whether the shown lines hold all that an answer is about.
 
     `document_lines` are all lines of the document, `shown` those that the model saw, in order, `spans` those that each
-    item of the answer cites; without items the whole of what was shown is judged.
+    item of the answer cites. Each run of shown lines that the answer cites is judged; without items, the last run. All
+    of them must be bounded.
     """
-    cited = tuple(sorted(span for item in spans for span in item))
-    around = _around(shown, cited, len(document_lines))
-    if around is None:
+    cited = sorted(span for item in spans for span in item)
+    runs = _runs(shown, len(document_lines))
+    judged = [run for run in runs if any(s.first <= run.last and s.last >= run.first for s in cited)] or runs[-1:]
+    if not judged:
         return CompletenessReport(None, ())
     text = running_text(document_lines)
-    looked_at = Shown(text, around.first, around.last, cited, _kept_behind(around.last, text.lines))
-    walk = walk_lists(text.between(1, around.last), text.headings)
-    findings = (*findings_before(looked_at, walk), *findings_after(looked_at, walk))
-    return CompletenessReport(_strong(findings), findings)
+    found = [_findings(text, run, cited) for run in judged if text.between(run.first, run.last)]
+    verdicts = {_strong(findings) for findings in found}
+    strong = False if False in verdicts else verdicts == {True} or None
+    return CompletenessReport(strong, tuple(finding for findings in found for finding in findings))
 
 
-def _around(shown: Sequence[Span], cited: Sequence[Span], lines: int) -> Span | None:
-    """Return the run of shown lines that holds the last line cited; the last run where nothing is cited.
+def _findings(text: RunningText, run: Span, cited: Sequence[Span]) -> list[Finding]:
+    """Test both ends of a run; the answer is taken to end there, as if nothing behind it were cited."""
+    until = tuple(span for span in cited if span.first <= run.last)
+    looked_at = Shown(text, run.first, run.last, until, _kept_behind(run.last, text.lines))
+    walk = walk_lists(text.between(1, run.last), text.headings)
+    return [*findings_before(looked_at, walk), *findings_after(looked_at, walk)]
+
+
+def _runs(shown: Sequence[Span], lines: int) -> list[Span]:
+    """Return the runs of shown lines without a gap.
 
     Spans may touch or share a line, as pieces of one long line do. Those behind the last of `lines` lines are left out.
     """
@@ -48,10 +58,7 @@ def _around(shown: Sequence[Span], cited: Sequence[Span], lines: int) -> Span | 
             runs[-1] = Span(runs[-1].first, max(runs[-1].last, end))
         else:
             runs.append(Span(span.first, end))
-    if not runs:
-        return None
-    last = max((span.last for span in cited), default=runs[-1].last)
-    return next((run for run in runs if run.first <= last <= run.last), runs[-1])
+    return runs
 
 
 def _kept_behind(last: int, lines: Sequence[Line]) -> Span | None:
@@ -72,15 +79,10 @@ def _strong(findings: Sequence[Finding]) -> bool | None:
     """Weigh the findings: a truncated beginning decides; at the end, signs that disagree prove nothing."""
     if any(finding.side == "before" and finding.verdict == "truncated" for finding in findings):
         return False
-    verdicts = {finding.verdict for finding in findings if finding.side == "after"}
-    if len(verdicts) != 1:
-        return _surest(findings) if verdicts else None
-    return verdicts == {"bounded"}
-
-
-def _surest(findings: Sequence[Finding]) -> bool | None:
-    """Where signs at the end disagree, an item that follows is stronger than a count that is reached."""
-    follows = ("numbering", "sentence", "table")
-    if any(f.verdict == "truncated" and f.test in follows and f.side == "after" for f in findings):
-        return False
-    return None
+    after = [finding for finding in findings if finding.side == "after"]
+    verdicts = {finding.verdict for finding in after}
+    if len(verdicts) == 1:
+        return verdicts == {"bounded"}
+    # Where they disagree, an item that follows is stronger than a count that is reached.
+    follows = any(f.verdict == "truncated" and f.test in ("numbering", "sentence", "table") for f in after)
+    return False if follows else None

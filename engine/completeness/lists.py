@@ -48,7 +48,6 @@ class Event:
     """What one line, or one enumerator in it, does: `list` is the one that goes on or begins."""
 
     deed: Deed
-    line: int
     list: OpenList | None = None
     marker: str = ""
 
@@ -79,20 +78,19 @@ class ListWalk:
                 yield event
         if is_heading and not is_marked:
             self._close(0, line)
-            yield Event("heading", line.number)
+            yield Event("heading")
         elif not is_marked:
-            yield Event("text", line.number)
+            yield Event("text")
 
     def _take(self, marker: Marker, line: Line, *, is_first: bool, is_heading: bool) -> Event | None:
-        reads_on = is_first and not marker.is_inline and not is_heading and self._is_reference(marker)
-        if reads_on:
-            return None
+        if is_first and not marker.is_inline and not is_heading and self._is_reference(marker):
+            return None  # the line reads on
         indent = line.box.x0 if line.box and is_first and not marker.is_inline else None
         if (continued := self._continued(marker, indent)) is not None:
             open_list, reading = continued
             self._close(self.open.index(open_list) + 1, line)
             open_list.items.append(Item(reading.ordinal or len(open_list.items) + 1, line.number))
-            return Event("continues", line.number, open_list, marker.text)
+            return Event("continues", open_list, marker.text)
         return self._begin(marker, line, indent, is_first=is_first, is_heading=is_heading)
 
     def _begin(
@@ -126,7 +124,7 @@ class ListWalk:
         )
         self.open.append(new)
         self.seen.append(new)
-        return Event("begins", line.number, new, marker.text)
+        return Event("begins", new, marker.text)
 
     def _continued(self, marker: Marker, indent: float | None) -> tuple[OpenList, Reading] | None:
         """Find the innermost open list that the enumerator counts on."""

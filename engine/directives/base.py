@@ -13,6 +13,8 @@ from engine.errors import PipelineError
 from engine.language.binding import bind
 from engine.language.position import Where
 from engine.language.templates import Template
+from engine.operators.reduce import Reduce
+from engine.operators.row_prompts import RowPromptNode
 from engine.plan.frozen import FrozenMap, thaw
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
@@ -123,6 +125,8 @@ class Directive(ABC, Generic[P]):
     equation: ClassVar[str] = ""
     purpose: ClassVar[str]
     needs: ClassVar[frozenset[str]]
+    keeps_definitions: ClassVar[bool] = False
+    """Its prompts must together keep the definitions in the prompt of the operator that it rewrites."""
     compares_variants: ClassVar[bool] = False
     """Its variants tell of each other which is right, so they are tried together."""
     explores_sizes: ClassVar[bool] = False
@@ -182,7 +186,8 @@ class Directive(ABC, Generic[P]):
 
     def definitions(self, site: Site) -> Template | None:
         """Return the user's prompt whose definitions the proposed prompts together must keep; None for none."""
-        return None
+        node = site.nodes[-1]
+        return node.prompt if self.keeps_definitions and isinstance(node, RowPromptNode | Reduce) else None
 
     def complaints(self, site: Site, params: P) -> Sequence[str]:
         """Say what is wrong with parameters beyond what all directives are checked for."""

@@ -54,6 +54,7 @@ class Chaining(Directive[ChainingParams]):
     equation: ClassVar[str] = "10"
     purpose: ClassVar[str] = "answers one thing after another, each with what was answered before"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.25
 
     def _match(self, site: Site) -> Site | Blocked:
@@ -96,10 +97,6 @@ class Chaining(Directive[ChainingParams]):
             proposed.append(ProposedPrompt(name=name, text=link.prompt, fields=fields.closed, shows_one=shown))
             fields, shown = fields.with_names(*link.fields), shown | frozenset(link.fields)
         return proposed
-
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return row_node(site).prompt
 
     def complaints(self, site: Site, params: ChainingParams) -> Sequence[str]:
         """Refuse links that do not answer every field once, or a filter's decision before the end."""

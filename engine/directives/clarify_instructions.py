@@ -36,6 +36,7 @@ class ClarifyInstructions(Directive[ClarifyParams]):
     name: ClassVar[str] = "clarify_instructions"
     purpose: ClassVar[str] = "says more exactly what is asked"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "reduce"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.35
 
     def _match(self, site: Site) -> Site | Blocked:
@@ -67,10 +68,6 @@ class ClarifyInstructions(Directive[ClarifyParams]):
                 name="prompt", text=params.prompt, variables=variables, fields=fields, shows=shows, uses=uses
             )
         ]
-
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return _node(site).prompt
 
     def apply(self, site: Site, params: ClarifyParams) -> Plan:
         """Return the plan with the clearer prompt."""

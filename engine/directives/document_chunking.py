@@ -19,7 +19,7 @@ from engine.directives.chunking import (
     splitting,
 )
 from engine.directives.fields import fields_before
-from engine.directives.fitting import long_texts, row_node, undividable
+from engine.directives.fitting import cuttable_texts, divided_drops, row_node, undividable
 from engine.directives.heuristics import MOST_NEXT, MOST_PREVIOUS, SHORTEST, Window, chunk_sizes, windows
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
@@ -29,7 +29,6 @@ from engine.directives.wording import with_note, worded
 from engine.errors import PipelineError
 from engine.language.schema import ListOf, Schema
 from engine.language.template_text import field_place, rename_fields, replace_places, static_text
-from engine.language.templates import Template
 from engine.operators.filter import Filter
 from engine.operators.gather import Gather
 from engine.operators.map import Map
@@ -77,6 +76,7 @@ class DocumentChunking(Directive[ChunkingParams]):
     equation: ClassVar[str] = "1"
     purpose: ClassVar[str] = "reads the document in chunks, each among its neighbours, and puts the answers together"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.5
     prior_of_long_texts: ClassVar[float] = 0.3
     explores_sizes: ClassVar[bool] = True
@@ -92,7 +92,7 @@ class DocumentChunking(Directive[ChunkingParams]):
             rename_fields(node.prompt, {text: f"{text}_rendered" for text in _texts(site)})
         except PipelineError as error:
             return Blocked(f"{node.name}: {error}")
-        if isinstance(node, Map) and not set(_answered(node)):
+        if isinstance(node, Map) and not _answer(node).names:
             return Blocked(f"{node.name} keeps no field of its answer")
         return site
 
@@ -169,25 +169,20 @@ class DocumentChunking(Directive[ChunkingParams]):
             )
         return proposed
 
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return row_node(site).prompt
-
     def apply(self, site: Site, params: ChunkingParams) -> Plan:
         """Return the plan that reads chunks."""
         node = row_node(site)
         names = Names.of(site)
         split, gather = _cutting(site, params)
+        assert node.prompt is not None  # undividable
         part = reading(
             node,
             {params.split_key: gather.rendered_key},
-            prompt=replace(node.prompt, text=params.prompt) if node.prompt else None,
+            prompt=replace(node.prompt, text=params.prompt),
             quoted={params.split_key: split.chunk_key},
         )
-        answered = frozenset(node.answered_fields)
-        kept = tuple(key for key in node.drop_keys if key in answered)
-        part = replace(part, schema=_of_a_chunk(part), drop_keys=kept)
-        dropped = [key for key in node.drop_keys if key not in answered]
+        own, dropped = divided_drops(node)
+        part = replace(part, schema=_of_a_chunk(part), drop_keys=own)
         added = [split.chunk_key, gather.rendered_key, split.id_key, split.number_key]
         merged = _merged(names, node, split, params)
         extra = merged.extra_fields if isinstance(node, Map) else tuple(merged.aggregate)
@@ -256,19 +251,12 @@ def _answer(node: Map | Filter) -> Any:
     return replace(node.schema, fields=kept)
 
 
-def _answered(node: Map) -> tuple[str, ...]:
-    return tuple(_answer(node).names)
-
-
 def _merges(node: Map | Filter) -> tuple[Merge, ...]:
     return ("code",) if isinstance(node, Filter) else merges_of(_answer(node))
 
 
 def _texts(site: Site) -> list[str]:
     """Return the fields that may be cut: texts that are shown, in all rows seen, no chunks already, and not short."""
-    existing = fields_before(site).names
     chunks = {n.chunk_key for n in site.plan.operators if isinstance(n, Split)}
     chunks |= {n.rendered_key for n in site.plan.operators if isinstance(n, Gather)}
-    texts = [t for t in long_texts(site) if t not in chunks and f"{t}_chunk" not in existing]
-    texts = [t for t in texts if t not in site.facts.not_always_text]
-    return [t for t in texts if site.facts.field_tokens.get(t, SHORTEST) >= SHORTEST]
+    return [text for text in cuttable_texts(site) if text not in chunks]

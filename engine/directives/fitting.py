@@ -6,8 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 
 from engine.directives.base import Place, Site, step_of
-from engine.directives.fields import type_of_field
+from engine.directives.fields import fields_before, type_of_field
+from engine.directives.heuristics import SHORTEST
+from engine.errors import PipelineError
 from engine.language.schema import Quote, Scalar, Text
+from engine.language.template_text import rename_fields
+from engine.language.templates import Template
 from engine.operators.compute import Compute
 from engine.operators.filter import Filter
 from engine.operators.gather import Gather
@@ -62,6 +66,29 @@ def long_texts(site: Site) -> tuple[str, ...]:
     shown = [path[1] for path in node.prompt.shows if len(path) == 2 and path[0] == "input"] if node.prompt else []
     texts = [name for name in dict.fromkeys(shown) if _may_be_text(site.plan, site.place, name)]
     return tuple(sorted(texts, key=lambda name: -site.facts.field_tokens.get(name, 0)))
+
+
+def cuttable_texts(site: Site) -> list[str]:
+    """Return the texts of which parts may be shown: not short, texts in all rows seen, without chunks of that name."""
+    facts, existing = site.facts, fields_before(site).names
+    texts = [t for t in long_texts(site) if t not in facts.not_always_text and f"{t}_chunk" not in existing]
+    return [text for text in texts if facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
+
+
+def can_rename(prompt: Template, field: str, variable: str) -> bool:
+    """Say whether a prompt names a field of a variable in a way that can be rewritten."""
+    try:
+        rename_fields(prompt, {field: f"{field}_renamed"}, variable)
+    except PipelineError:
+        return False
+    return True
+
+
+def divided_drops(node: Map | Filter) -> tuple[tuple[str, ...], list[str]]:
+    """Divide the fields that an operator drops: those that it answers itself, and those of the rows it is given."""
+    answered = node.answered_fields
+    own = tuple(key for key in node.drop_keys if key in answered)
+    return own, [key for key in node.drop_keys if key not in answered]
 
 
 def quoted_field(plan: Plan, shown: str) -> str:

@@ -24,7 +24,12 @@ from engine.plan.plan import Plan
 _OF_ITEMS = {"union": "collect_unique", "concat": "collect"}
 """What computes of single items what the function computes of lists."""
 
-_ABOUT_ROWS = {"value_sampling": "chooses among the rows of a group", "fold_batch_size": "counts rows"}
+_ABOUT_ROWS = {
+    "value_sampling": "chooses among the rows of a group",
+    "fold_batch_size": "counts rows",
+    "limit": "takes the groups of the fewest rows",
+    "lineage": "lists the rows of a group",
+}
 
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+inputs\b")
 
@@ -98,6 +103,8 @@ def _lists(site: Site) -> list[str]:
 
 
 def _is_taken_singly(reduce: Reduce, name: str) -> bool:
+    if reduce.pass_through and name not in {*reduce.answered_fields, *reduce.aggregate}:
+        return False  # the list of the first row stays
     others = [a for a in reduce.aggregates if a.sources != (name,)]
     if any(name in a.sources for a in others) or any(a.function not in _UNCHANGED_BY_REPEATS for a in others):
         return False

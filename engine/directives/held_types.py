@@ -12,7 +12,7 @@ from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
 from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
-from engine.language.schema import Enum, Quote, Schema, Type
+from engine.language.schema import Enum, Quote, Type
 from engine.operators.map import Map
 from engine.plan.plan import Plan
 
@@ -80,8 +80,8 @@ class HeldTypes(Directive[HeldParams]):
 
     def apply(self, site: Site, params: HeldParams) -> Plan:
         """Return the plan with the narrower types."""
-        node = row_node(site)
-        schema = _schema(site)
+        node = site.node(Map)
+        schema = node.schema
         assert schema is not None  # _match
         paths = {str(path): path for path in answer_paths(schema)}
         for field in params.fields:
@@ -96,7 +96,7 @@ def _type(site: Site, to: Hold) -> Type:
 
 
 def _possible(site: Site) -> tuple[HeldField, ...]:
-    schema = _schema(site)
+    schema = site.node(Map).schema
     fields = []
     for path in answer_paths(schema) if schema else ():
         if _is_kind(path, site.facts) and _kinds(site):
@@ -104,11 +104,6 @@ def _possible(site: Site) -> tuple[HeldField, ...]:
         elif is_copied(path, site.facts) and _source(site):
             fields.append(HeldField(path=str(path), to="sentence"))
     return tuple(fields)
-
-
-def _schema(site: Site) -> Schema | None:
-    node = row_node(site)
-    return node.schema if isinstance(node, Map) else None
 
 
 def _source(site: Site) -> str:

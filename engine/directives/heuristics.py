@@ -38,12 +38,12 @@ BASE_WINDOWS = (Window(0, 0), Window(1, 0), Window(1, 1))
 """What is tried whatever the document: no context, one previous chunk, one previous and one next."""
 
 
-def chunk_sizes(context_tokens: int, count: int = 4) -> tuple[int, ...]:
-    """Return `count` sizes in tokens, evenly from 20 % to 80 % of the context, both inclusive."""
-    if context_tokens < 10 or count < 2:
-        raise ValueError(f"chunk sizes need a context of 10 tokens and 2 sizes, not {context_tokens} and {count}")
-    step = (LARGEST_SHARE - SMALLEST_SHARE) / (count - 1)
-    sizes = (round(context_tokens * (SMALLEST_SHARE + step * number)) for number in range(count))
+def chunk_sizes(context_tokens: int) -> tuple[int, ...]:
+    """Return four sizes in tokens, evenly from 20 % to 80 % of the context, both inclusive."""
+    if context_tokens < 10:
+        raise ValueError(f"chunk sizes need a context of 10 tokens, not {context_tokens}")
+    step = (LARGEST_SHARE - SMALLEST_SHARE) / 3
+    sizes = (round(context_tokens * (SMALLEST_SHARE + step * number)) for number in range(4))
     return tuple(dict.fromkeys(sizes))
 
 

@@ -76,6 +76,7 @@ class Isolating(Directive[IsolatingParams]):
     equation: ClassVar[str] = "11"
     purpose: ClassVar[str] = "asks for independent things separately, side by side, and joins the answers"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.7
     prior_of_long_texts: ClassVar[float] = 0.17
 
@@ -135,10 +136,6 @@ class Isolating(Directive[IsolatingParams]):
             ProposedPrompt(name=f"prompt {number}", text=part.prompt, fields=fields, shows_one=shown)
             for number, part in enumerate(params.parts, 1)
         ]
-
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return site.node(Map).prompt
 
     def complaints(self, site: Site, params: IsolatingParams) -> Sequence[str]:
         """Refuse parts that do not give every field, or give one twice that is no list."""

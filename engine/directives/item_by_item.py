@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.directives.base import Site, step_of
-from engine.directives.fitting import long_texts, row_node, undividable
+from engine.directives.fitting import divided_drops, long_texts, row_node, undividable
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import worded
 from engine.language.expressions import RowExpression
@@ -100,18 +100,16 @@ def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Nod
     return [asking, Filter(name=names.keep, condition=RowExpression.parse(says_yes), drop_keys=(names.holds,))]
 
 
-def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
-    site: Site,
-    names: ItemNames,
-    listing: Node,
-    checking: Sequence[Node],
-    dropped: Sequence[str],
+def item_by_item(
+    site: Site, names: ItemNames, listing: Map, checking: Sequence[Node], dropped: Sequence[str] = ()
 ) -> Plan:
     """Replace a run: `listing` writes the candidates of a row, `checking` keeps those that hold, one a row.
 
     A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
-    `dropped` are fields that are dropped in the end.
+    `dropped` are fields that are dropped in the end, beside those of the rows that the user's own operator drops.
     """
+    own, later = divided_drops(row_node(site))
+    listing = replace(listing, drop_keys=own)
     marking = AddUuid(name=names.mark, id_key=names.row)
     forgetting = Map(name=names.forget, drop_keys=(names.field,))
     dividing = Unnest(name=names.each, unnest_key=names.field)
@@ -121,7 +119,7 @@ def item_by_item(  # noqa: PLR0913, PLR0917 - the parts of the plan
         pass_through=True,
         aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.field})}),
     )
-    tidy = without_fields(names.tidy, [*dropped, names.row])
+    tidy = without_fields(names.tidy, [*later, *dropped, names.row])
     step = step_of(site.plan, site.step)
     before = (*step.operators[: site.first], marking.name, listing.name)
     after = (joining.name, *(node.name for node in tidy), *step.operators[site.stop :])

@@ -92,14 +92,9 @@ class LocatedItems(Directive[LocatedParams]):
 
 
 def _paths(site: Site) -> tuple[AnswerPath, ...]:
-    node = row_node(site)
-    if not isinstance(node, Map) or node.schema is None:
-        return ()
-    return tuple(path for path in answer_paths(node.schema) if _may_be_copied(path, node))
-
-
-def _may_be_copied(path: AnswerPath, node: Map) -> bool:
-    return path.is_listed and path.field not in node.drop_keys and not is_kind(path)
+    node = site.node(Map)
+    paths = answer_paths(node.schema) if node.schema else ()
+    return tuple(p for p in paths if p.is_listed and p.field not in node.drop_keys and not is_kind(p))
 
 
 def _copied(site: Site) -> tuple[AnswerPath, ...]:

@@ -77,9 +77,9 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     def complaints(self, site: Site, params: MetadataParams) -> Sequence[str]:
         """Refuse fields that rows have already."""
         existing = fields_before(site).names | site.node(Split).traits().writes
-        taken = [f"fields: there is a field {name!r} already; name it otherwise." for name in params.fields]
+        taken = [name for name in params.fields if name in existing]
         twice = ["fields: each must have a name of its own."] if len(set(params.fields)) < len(params.fields) else []
-        return [line for name, line in zip(params.fields, taken, strict=True) if name in existing] + twice
+        return [f"fields: there is a field {name!r} already; name it otherwise." for name in taken] + twice
 
     def apply(self, site: Site, params: MetadataParams) -> Plan:
         """Return the plan that reads the beginning of the document first."""

@@ -91,6 +91,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     equation: ClassVar[str] = "6"
     purpose: ClassVar[str] = "aggregates smaller groups first, and then their results"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.4
     compares_variants: ClassVar[bool] = True
 
@@ -161,10 +162,6 @@ class MultiLevelAggregation(Directive[AggregationParams]):
                 uses="inputs",
             ),
         ]
-
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return site.node(Reduce).prompt
 
     def complaints(self, site: Site, params: AggregationParams) -> Sequence[str]:
         """Refuse to join by code what code cannot join."""

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.directives.base import Blocked, Site
-from engine.directives.fields import fields_before
-from engine.directives.fitting import has_key, long_texts, row_node, unreadable_prompt
-from engine.directives.heuristics import SHORTEST
+from engine.directives.fitting import cuttable_texts, divided_drops, has_key, row_node, unreadable_prompt
 from engine.directives.keywords import keywords_of
 from engine.directives.proposals import a_number, one_of
-from engine.directives.rereading import naming_main_text, quoting_from, reading
+from engine.directives.rereading import naming_main_text, reading
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
 from engine.directives.wording import with_note
 from engine.errors import PipelineError
@@ -70,10 +68,7 @@ def match_by_words(site: Site) -> Site | Blocked:
 def texts(site: Site) -> list[str]:
     """Return the texts of which passages may be shown: in all rows seen, as they are wherever the prompt reads them."""
     node = row_node(site)
-    existing = fields_before(site).names
-    long = [text for text in long_texts(site) if site.facts.field_tokens.get(text, SHORTEST) >= SHORTEST]
-    long = [text for text in long if text not in site.facts.not_always_text]
-    return [text for text in long if _is_replaceable(node, text) and f"{text}_chunk" not in existing]
+    return [text for text in cuttable_texts(site) if _is_replaceable(node, text)]
 
 
 def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
@@ -89,11 +84,10 @@ def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence
     prompt = with_note(
         _joined(node.prompt, cut.split_key, passages.field), "note_passages", by_words=isinstance(choosing, Filter)
     )
-    schema = quoting_from(naming_main_text(node.schema, passages.field), {cut.split_key: passages.field})
-    changed: Map | Filter = replace(reading(node, {cut.split_key: passages.field}, prompt=prompt), schema=schema)
-    answered = set(node.schema.names)
-    later = [key for key in node.drop_keys if key not in answered]
-    changed = replace(changed, drop_keys=tuple(key for key in node.drop_keys if key in answered))
+    names = {cut.split_key: passages.field}
+    quoting: Map | Filter = replace(node, schema=naming_main_text(node.schema, passages.field))
+    own, later = divided_drops(node)
+    changed: Map | Filter = replace(reading(quoting, names, prompt=prompt, quoted=names), drop_keys=own)
     added = [cut.chunk_key, cut.id_key, cut.number_key, passages.field]
     tidy = without_fields(passages.tidy, [*later, *added, *dropped])
     return spliced(site, [cut, choosing, collecting, changed, *tidy])

@@ -8,48 +8,12 @@ from collections.abc import Iterable
 from engine.language.template_text import static_text
 from engine.language.templates import Template
 
-_PERSONS = frozenset(
-    {
-        "agent",
-        "attorney",
-        "author",
-        "captain",
-        "complainant",
-        "constable",
-        "cop",
-        "defendant",
-        "deputy",
-        "detective",
-        "doctor",
-        "employee",
-        "informant",
-        "inmate",
-        "investigator",
-        "journalist",
-        "judge",
-        "lawyer",
-        "lieutenant",
-        "nurse",
-        "officer",
-        "patient",
-        "person",
-        "physician",
-        "plaintiff",
-        "policeman",
-        "prisoner",
-        "prosecutor",
-        "reporter",
-        "sergeant",
-        "sheriff",
-        "signatory",
-        "student",
-        "suspect",
-        "teacher",
-        "trooper",
-        "victim",
-        "witness",
-    }
-)
+_PERSONS = frozenset({
+    "agent", "attorney", "author", "captain", "complainant", "constable", "cop", "defendant", "deputy", "detective",
+    "doctor", "employee", "informant", "inmate", "investigator", "journalist", "judge", "lawyer", "lieutenant", "nurse",
+    "officer", "patient", "person", "physician", "plaintiff", "policeman", "prisoner", "prosecutor", "reporter",
+    "sergeant", "sheriff", "signatory", "student", "suspect", "teacher", "trooper", "victim", "witness",
+})  # fmt: skip
 _PLURALS = {"people": "person", "witnesses": "witness", "signatories": "signatory", "deputies": "deputy"}
 _NAMING = frozenset(("name", "names", "full"))
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

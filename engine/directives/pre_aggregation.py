@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.chunking import REDUCE_VARIABLES
 from engine.directives.fields import fields_before, type_of_field
-from engine.directives.fitting import has_key
+from engine.directives.fitting import can_rename, has_key
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
 from engine.directives.wording import task_of, worded
-from engine.errors import PipelineError
 from engine.language.schema import Field, Scalar, Schema, Text
 from engine.language.template_text import field_place, rename_fields
 from engine.language.templates import Template
@@ -49,6 +48,7 @@ class PreAggregation(Directive[ProjectionParams]):
     equation: ClassVar[str] = "12"
     purpose: ClassVar[str] = "shrinks each row to what the aggregation needs of it"
     needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.4
 
     def _match(self, site: Site) -> Site | Blocked:
@@ -96,10 +96,6 @@ class PreAggregation(Directive[ProjectionParams]):
             ),
         ]
 
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return site.node(Reduce).prompt
-
     def apply(self, site: Site, params: ProjectionParams) -> Plan:
         """Return the plan with a map before the reduce."""
         node = site.node(Reduce)
@@ -133,16 +129,7 @@ def _candidates(site: Site) -> list[str]:
     kinds = {name: type_of_field(site.plan, site.place, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
     existing = fields_before(site)
-    known = [name for name in texts if (name in existing.names or existing.is_open) and _renames(site, node, name)]
-    return sorted(known, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
-
-
-def _renames(site: Site, node: Reduce, field: str) -> bool:
-    """Say whether the prompts name a field in a way that can be rewritten."""
-    for prompt in (node.prompt, node.fold_prompt):
-        try:
-            if prompt:
-                rename_fields(prompt, {field: _projected(site, node, field)}, "inputs")
-        except PipelineError:
-            return False
-    return True
+    known = [name for name in texts if name in existing.names or existing.is_open]
+    prompts = [prompt for prompt in (node.prompt, node.fold_prompt) if prompt]
+    able = [name for name in known if all(can_rename(prompt, name, "inputs") for prompt in prompts)]
+    return sorted(able, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))

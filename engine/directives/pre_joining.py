@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Params, Site, step_of
 from engine.directives.fields import fields_of_input
-from engine.directives.fitting import has_key
+from engine.directives.fitting import can_rename, has_key
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
 from engine.directives.splicing import free_field, free_name, with_steps, without_fields
 from engine.directives.wording import task_of, worded
-from engine.errors import PipelineError
 from engine.language.schema import Field, Scalar, Schema
 from engine.language.template_text import field_place, rename_fields
 from engine.language.templates import Template
@@ -156,14 +155,6 @@ def _projected(site: Site, node: Equijoin, side: str) -> str:
 
 def _candidates(site: Site, side: str) -> list[str]:
     """Return the fields of a side that the comparison reads, the longest first as far as it is known."""
-    node = site.node(Equijoin)
-    names = [name for name in node.comparison_prompt.mentions(side) if _renames(node, side, name)]
+    prompt = site.node(Equijoin).comparison_prompt
+    names = [name for name in prompt.mentions(side) if can_rename(prompt, name, side)]
     return sorted(names, key=lambda name: (-site.facts.field_tokens.get(name, 0), name))
-
-
-def _renames(node: Equijoin, side: str, field: str) -> bool:
-    try:
-        rename_fields(node.comparison_prompt, {field: f"{field}_gist"}, side)
-    except PipelineError:
-        return False
-    return True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from engine.language.schema import DictOf, Either, Field, ListOf, Nullable, Quote, Record, Schema, Type
+from engine.language.schema import DictOf, Either, ListOf, Nullable, Quote, Record, Schema, Type
 from engine.language.template_text import rename_fields
 from engine.language.templates import Template
 from engine.operators.asking import Gleaning
@@ -15,22 +15,16 @@ from engine.operators.row_prompts import RowPromptNode
 N = TypeVar("N", bound=RowPromptNode)
 
 
-def reading(
-    node: N,
-    names: Mapping[str, str],
-    *,
-    prompt: Template | None = None,
-    quoted: Mapping[str, str] | None = None,
-) -> N:
+def reading(node: N, names: Mapping[str, str], *, prompt: Template, quoted: Mapping[str, str]) -> N:
     """Return the operator reading the fields `names` says in place of others, everywhere but in expressions.
 
-    `prompt` is one that reads them already. Quotes come from `quoted`, or from the fields that are read. Raises
-    PipelineError where a prompt cannot be rewritten.
+    `prompt` is one that reads them already; quotes are copied from the fields that `quoted` says in place of others.
+    Raises PipelineError where the judge's prompt cannot be rewritten.
     """
     return replace(
         node,
-        prompt=prompt or (rename_fields(node.prompt, names) if node.prompt else None),
-        schema=quoting_from(node.schema, names if quoted is None else quoted),
+        prompt=prompt,
+        schema=node.schema and quoting_from(node.schema, quoted),
         gleaning=_gleaning(node.gleaning, names),
         input=tuple(names.get(name, name) for name in node.input),
         examples=tuple(
@@ -39,24 +33,18 @@ def reading(
     )
 
 
-def quoting_from(schema: Schema | None, names: Mapping[str, str]) -> Schema | None:
+def quoting_from(schema: Schema, names: Mapping[str, str]) -> Schema:
     """Let quotes be copied from other fields."""
-    if schema is None:
-        return None
-    return Schema(tuple(replace(f, type=_quoting(f.type, names)) for f in schema.fields))
+    return _with_quotes(schema, lambda quote: replace(quote, source=names.get(str(quote.source), quote.source)))
 
 
 def naming_main_text(schema: Schema, field: str) -> Schema:
     """Name the field of quotes that are copied from the main text, which would change with what a prompt shows."""
-    return Schema(tuple(replace(f, type=_with_source(f.type, field)) for f in schema.fields))
+    return _with_quotes(schema, lambda quote: replace(quote, source=quote.source or field))
 
 
-def _quoting(kind: Type, names: Mapping[str, str]) -> Type:
-    return _quotes_changed(kind, lambda quote: replace(quote, source=names.get(str(quote.source), quote.source)))
-
-
-def _with_source(kind: Type, field: str) -> Type:
-    return _quotes_changed(kind, lambda quote: replace(quote, source=quote.source or field))
+def _with_quotes(schema: Schema, change: Callable[[Quote], Quote]) -> Schema:
+    return Schema(tuple(replace(f, type=_quotes_changed(f.type, change)) for f in schema.fields))
 
 
 def _quotes_changed(kind: Type, change: Callable[[Quote], Quote]) -> Type:
@@ -76,12 +64,8 @@ def _quotes_changed(kind: Type, change: Callable[[Quote], Quote]) -> Type:
         case Either(options=options):
             changed = replace(kind, options=tuple(map(inner, options)))
         case Record(fields=fields):
-            changed = replace(kind, fields=tuple(_field(f, inner) for f in fields))
+            changed = replace(kind, fields=tuple(replace(f, type=inner(f.type)) for f in fields))
     return changed
-
-
-def _field(field: Field, change: Callable[[Type], Type]) -> Field:
-    return replace(field, type=change(field.type))
 
 
 def _gleaning(gleaning: Gleaning | None, names: Mapping[str, str]) -> Gleaning | None:

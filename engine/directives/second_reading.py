@@ -56,6 +56,7 @@ class SecondReading(Directive[SecondReadingParams]):
     name: ClassVar[str] = "second_reading"
     purpose: ClassVar[str] = "lists candidates generously, then quotes and decides about each, and joins what holds"
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
+    keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.6
 
     def _match(self, site: Site) -> Site | Blocked:
@@ -115,23 +116,12 @@ class SecondReading(Directive[SecondReadingParams]):
             ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=item_fields.closed, shows=shown),
         ]
 
-    def definitions(self, site: Site) -> Template | None:
-        """Return the prompt whose definitions must be kept."""
-        return row_node(site).prompt
-
     def apply(self, site: Site, params: SecondReadingParams) -> Plan:
         """Return the plan that reads twice."""
         node, names = row_node(site), ItemNames.of(site, params.field)
-        assert isinstance(node, Map) and node.schema is not None  # needs, undividable
-        answered = set(node.schema.names)
-        listing = replace(
-            node,
-            prompt=Template(params.list_prompt),
-            drop_keys=tuple(key for key in node.drop_keys if key in answered),
-        )
-        later = [key for key in node.drop_keys if key not in answered]
-        checking = _checking(site.plan, node, names, params)
-        return item_by_item(site, names, listing, checking, [*later, names.quote])
+        assert isinstance(node, Map)  # needs
+        listing = replace(node, prompt=Template(params.list_prompt))
+        return item_by_item(site, names, listing, _checking(site.plan, node, names, params), [names.quote])
 
 
 def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:

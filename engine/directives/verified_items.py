@@ -90,19 +90,14 @@ class VerifiedItems(Directive[VerifiedParams]):
         """Return the plan that asks about each item."""
         node, names = row_node(site), ItemNames.of(site, params.field)
         assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
-        answered = set(node.schema.names)
-        listing = replace(
-            node,
-            drop_keys=tuple(key for key in node.drop_keys if key in answered),
-        )
+        listing = node
         checking = belonging(node, names, params.correct_lean)
         if params.broad and (broad := _broad_prompt(site)) is not None:
             listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(node.schema.fields[0]),)))
             if holds_persons(params.field, [node.prompt]):
                 condition = f"{field_expression(names.field)} | is_person"
                 checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
-        later = [key for key in node.drop_keys if key not in answered]
-        return item_by_item(site, names, listing, checking, later)
+        return item_by_item(site, names, listing, checking)
 
 
 def _broad_prompt(site: Site) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,33 +83,19 @@ class ParsedFile:
     seconds: float = 0.0
 
 
-@dataclass
-class _Numbered:
-    pages: list[Page] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-
-
 def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[Line, ...]]:
     """Give pages and lines their numbers, both from 1, lines over all pages."""
-    out = _Numbered()
+    pages: list[Page] = []
+    lines: list[Line] = []
     for number, draft in enumerate(drafts, 1):
-        first = len(out.lines) + 1
+        first = len(lines) + 1
         for line in draft.lines:
             marks = (line.source, line.confidence, line.bold, line.hidden)
-            out.lines.append(Line(len(out.lines) + 1, number, line.text, rounded(line.box), *marks))
-        span = Span(first, len(out.lines)) if len(out.lines) >= first else None
-        out.pages.append(
-            Page(
-                number,
-                round(draft.width, 2),
-                round(draft.height, 2),
-                draft.source,
-                draft.reason,
-                span,
-                round(draft.rotation, 2),
-            )
-        )
-    return tuple(out.pages), tuple(out.lines)
+            lines.append(Line(len(lines) + 1, number, line.text, rounded(line.box), *marks))
+        span = Span(first, len(lines)) if len(lines) >= first else None
+        width, height, rotation = round(draft.width, 2), round(draft.height, 2), round(draft.rotation, 2)
+        pages.append(Page(number, width, height, draft.source, draft.reason, span, rotation))
+    return tuple(pages), tuple(lines)
 
 
 def rounded(box: Box | None) -> Box | None:

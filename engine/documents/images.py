@@ -60,7 +60,8 @@ def open_image(path: Path) -> Iterator[Pillow.Image]:
     """Open a picture of any size; errors of its decoder inside the block become DocumentError too."""
     Pillow.MAX_IMAGE_PIXELS = None  # our own limit, per frame, with our own words
     Pillow.init()
-    with _damage_told(), Pillow.open(path, formats=FORMATS) as image:
+    # Given a path, Pillow maps uncompressed TIFFs into memory, and reads those that lie sideways as noise.
+    with _damage_told(), path.open("rb") as file, Pillow.open(file, formats=FORMATS) as image:
         yield image
 
 

@@ -88,7 +88,10 @@ _ADVICE = {
     "EPUB book": "Save it as HTML or PDF.",
     "HEIC picture": "Save it as JPEG or PNG.",
     "old Office or Outlook file": "Save it as DOCX, PDF or EML.",
-    "TAR archive": "Unpack it and add the folder.",
+    **dict.fromkeys(
+        ("TAR archive", "7-Zip archive", "RAR archive", "gzip file", "bzip2 file", "xz file"),
+        "Unpack it and add the folder.",
+    ),
     "signature": "Ask the sender for the file without a separate signature.",
 }
 _HTML = re.compile(r"^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.disk import is_disk_full, sha256_of
-from engine.documents.drafts import Contents, ParsedFile, Progress, make_document
+from engine.documents.drafts import Contents, ParsedFile, Progress, make_document, text_page
+from engine.documents.encoding import decode
 from engine.documents.kinds import recognise
 from engine.documents.leftovers import Scratch, named_apart
 from engine.documents.options import ParseOptions
@@ -154,9 +155,11 @@ def _records(job: _Job) -> Contents:
 
 
 def _text(job: _Job) -> Contents:
-    from engine.documents.text_files import parse_text
-
-    return parse_text(job.path.read_bytes())
+    """Read plain text or Markdown, line by line as an editor shows it; raise DocumentError (empty)."""
+    text, encoding, warnings = decode(job.path.read_bytes())
+    if not text.strip():
+        raise DocumentError("the file holds nothing but white space", reason="empty")
+    return Contents([text_page(text, "text file")], metadata=[("encoding", encoding)], warnings=warnings)
 
 
 _PARSERS: dict[str, Parser] = {

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.disk import questions_folder
 from engine.documents.parse import unreadable
 from engine.errors import DocumentError
 
@@ -20,7 +21,7 @@ _OWN = re.compile(r"\..*|.+\.redwell(-wal|-shm|-journal|\.lock)?")
 class Walk:
     """Regular files in order of their paths, and what could not be taken.
 
-    Hidden entries and Redwell's own cases are passed over.
+    Hidden entries and Redwell's own cases, with the folders of their questions, are passed over.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -59,7 +60,8 @@ class _Folder:
     def walk(self, folder: Path) -> None:
         """Take all files below a folder, and walk the links to folders outside where they are followed."""
         for place, folders, files in os.walk(folder, onerror=self._note):
-            folders[:] = [name for name in folders if not name.startswith(".")]
+            questions = {questions_folder(Path(name)).name for name in files if name.endswith(".redwell")}
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in questions]
             for name in folders:
                 self._link_to_folder(Path(place, name))
             for name in files:

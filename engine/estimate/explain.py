@@ -9,9 +9,8 @@ from typing import Any
 
 from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
 from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled
-from engine.estimate.sources import look_at
+from engine.estimate.sources import look_with
 from engine.estimate.total import Total, rates_of, total_of
-from engine.executor.translation import open_case
 from engine.loader import Loaded
 from engine.plan.node import Node
 from engine.plan.rewrites import rewritten
@@ -100,12 +99,7 @@ def _estimate_lines(
     machines: Sequence[Machine],
 ) -> Iterator[str]:
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    if case is not None and case.is_file():
-        with open_case(case, read_only=True) as opened:
-            sources = look_at(loaded, data=data, case=opened)
-    else:
-        sources = look_at(loaded, data=data)
-    sources = scaled(sources, corpus, CHARACTERS_PER_PAGE)
+    sources = scaled(look_with(loaded, case, data), corpus, CHARACTERS_PER_PAGE)
     estimates, assumptions = estimate_work(workflow, sources, per_token)
     yield "Estimate"
     for source in sources.values():

@@ -151,7 +151,7 @@ def _through(
         calls = NOTHING if is_sure else _calls(work.node, rows_in, sides, flow.assumptions)
         tokens = _prompt_tokens(work.node, flow, calls, characters_per_token)
         read = _read_tokens(work.node, flow, calls, tokens, characters_per_token)
-        chosen, _ = reply_tokens(work.node)
+        chosen = reply_tokens(work.node)
         estimates.append(WorkEstimate(work, rows_in, calls, tokens, read, calls.times(chosen, chosen, chosen)))
         if not is_sure:
             flow.rows = _rows_after(work.node, flow, sides)

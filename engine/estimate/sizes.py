@@ -60,11 +60,9 @@ def _chunk_tokens(node: Node) -> float:
     return float(node.num_tokens) if isinstance(node, Split) and node.num_tokens else math.inf
 
 
-def reply_tokens(node: Node) -> tuple[float, float]:
-    """Return how many tokens of a reply the model chooses, and how many the schema forces, about."""
-    if node.schema is None:
-        return _UNKNOWN_TOKENS, _NAME_TOKENS
-    return sum(_type_tokens(f.type) for f in node.schema.fields), _NAME_TOKENS * len(node.schema.fields)
+def reply_tokens(node: Node) -> float:
+    """Return how many tokens of a reply the model chooses, about; the schema forces the others."""
+    return sum(_type_tokens(f.type) for f in node.schema.fields) if node.schema else _UNKNOWN_TOKENS
 
 
 def _type_tokens(kind: Type) -> float:

@@ -63,6 +63,16 @@ def look_at(
     return {d.name: _source(d, loaded, data or {}, case) for d in loaded.plan.datasets}
 
 
+def look_with(
+    loaded: Loaded, case: Path | None, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+) -> dict[str, Source]:
+    """As `look_at`, with the case at a path, if there is one."""
+    if case is None or not case.is_file():
+        return look_at(loaded, data=data)
+    with open_case(case, read_only=True) as opened:
+        return look_at(loaded, data=data, case=opened)
+
+
 def _source(
     dataset: Dataset, loaded: Loaded, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
 ) -> Source:

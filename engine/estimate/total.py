@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.estimate.flow import Guess, WorkEstimate, estimate_work
-from engine.estimate.sources import look_at
-from engine.executor.translation import open_case
+from engine.estimate.sources import look_with
 from engine.loader import Loaded
 from engine.plan.rewrites import rewritten
 from models.errors import ModelError
@@ -70,13 +69,8 @@ def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "") -> Fo
     workflow = rewritten(loaded.plan)
     name = model or loaded.plan.default_model
     rates = rates_of(name) if any(node.traits().calls_model for node in workflow.nodes()) else None
-    if case is not None and case.is_file():
-        with open_case(case, read_only=True) as opened:
-            sources = look_at(loaded, case=opened)
-    else:
-        sources = look_at(loaded)
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    estimates, assumptions = estimate_work(workflow, sources, per_token)
+    estimates, assumptions = estimate_work(workflow, look_with(loaded, case), per_token)
     total = total_of(estimates)
     return Forecast(
         calls=round(total.calls.likely),

@@ -45,26 +45,23 @@ def identity(value: str | int | float | bool) -> tuple[str, object]:
     return ("boolean" if isinstance(value, bool) else "number"), value
 
 
-def leaves(name: str, value: object, item: Mapping[str, Any]) -> Iterator[Leaf]:
+def leaves(path: str, value: object, item: Mapping[str, Any], key: str | None = None) -> Iterator[Leaf]:
     """Walk a value down to its leaves in order; null, blank strings and empty containers have none.
 
-    A typed value (engine.values) has one leaf, the text as it stands in the document.
+    A typed value (engine.values) has one leaf, the text as it stands in the document. `key` None: it is the path.
     """
-    yield from _walk(name, name, value, item)
-
-
-def _walk(path: str, key: str, value: object, item: Mapping[str, Any]) -> Iterator[Leaf]:
+    key = path if key is None else key
     if is_typed(value):
         yield from _typed(path, key, value, item)
     elif isinstance(value, Mapping):
         for inner, below in value.items():
-            yield from _walk(f"{path}.{inner}", str(inner), below, value)
+            yield from leaves(f"{path}.{inner}", below, value, str(inner))
     elif isinstance(value, str):
         if value.strip():
             yield Leaf(path, key, value, item)
     elif isinstance(value, Sequence):
         for position, below in enumerate(value):
-            yield from _walk(f"{path}[{position}]", key, below, item)
+            yield from leaves(f"{path}[{position}]", below, item, key)
     elif isinstance(value, bool | int | float):
         yield Leaf(path, key, value, item)
     elif value is not None:
@@ -77,11 +74,11 @@ def _typed(path: str, key: str, value: Mapping[str, Any], item: Mapping[str, Any
     What code made of the text (2024-03-15) stands in no document. It belongs to the item that the value is a field of.
     """
     if value[ORIGINAL]:
-        yield from _walk(f"{path}.{ORIGINAL}", key, value[ORIGINAL], item)
+        yield from leaves(f"{path}.{ORIGINAL}", value[ORIGINAL], item, key)
         return
     for name, part in value.items():
         if name not in MARKS:
-            yield from _walk(f"{path}.{name}", name, part, value)
+            yield from leaves(f"{path}.{name}", part, value, name)
 
 
 def items(row: Row) -> list[Item]:

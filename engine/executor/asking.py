@@ -71,7 +71,7 @@ class CachedAsk:
                 cut = _cut_from(stored)
                 self._report(request, dataclasses.replace(_cost_of(cut), from_cache=True))
                 raise cut
-            return self._report(request, dataclasses.replace(_reply_from(stored), from_cache=True))
+            return self._report(request, dataclasses.replace(Reply(**stored), from_cache=True))
         shared = self._in_flight.get(key)
         if shared is not None:
             reply = await self._wait(key, shared)
@@ -96,7 +96,7 @@ class CachedAsk:
             self._end_call(key)
             raise
         # No await between the two: a reply that the model has finished is safe before anything else happens.
-        self._store.save(key, _reply_to(reply), request.purpose.operator, self._run_id)
+        self._store.save(key, dataclasses.asdict(reply), request.purpose.operator, self._run_id)
         return self._report(request, reply)
 
     def _end_call(self, key: str) -> None:
@@ -158,14 +158,6 @@ NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
 def reply_key(backend: ModelBackend, request: Request) -> str:
     """Address a reply by what decides it: model file, layout, prompt, schema, sampling, seed. SHA-256, hexadecimal."""
     return hashlib.sha256(f"{backend.digest} {backend.layout}\n{request.digest}".encode()).hexdigest()
-
-
-def _reply_to(reply: Reply) -> dict[str, Any]:
-    return dataclasses.asdict(reply)
-
-
-def _reply_from(stored: dict[str, Any]) -> Reply:
-    return Reply(**stored)
 
 
 _CUT = "cut"

@@ -196,25 +196,3 @@ class RunFinished(Event):
 
 
 Emit = Callable[[Event], None]
-
-KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        RunStarted,
-        FilesFound,
-        DocumentRead,
-        DocumentFailed,
-        ModelLoading,
-        ModelReady,
-        ModelRestarted,
-        OperatorStarted,
-        OperatorProgress,
-        ChainProgress,
-        OperatorFinished,
-        RowFailed,
-        ModelCall,
-        ModelWorking,
-        Warned,
-        RunFinished,
-    )
-}

@@ -40,7 +40,7 @@ from engine.plan.plan import Dataset
 from engine.plan.rewrites import rewritten
 from engine.plan.sources import kind_of_source
 from engine.plan.work import Workflow, WorkStep, as_written
-from engine.rows import Row, RowId
+from engine.rows import DocumentId, Row, RowId, Span
 from models.protocol import ModelBackend
 from storage.case import Case
 from storage.errors import StorageError
@@ -65,6 +65,13 @@ def row_records(rows: Iterable[Row]) -> list[RowRecord]:
         )
         for row in rows
     ]
+
+
+def row_of(record: RowRecord) -> Row:
+    """Return the row that a record was made of."""
+    span = Span(record.first_line, record.last_line) if record.first_line and record.last_line else None
+    document = DocumentId(record.document_id) if record.document_id else None
+    return Row(RowId(record.id), record.values, tuple(map(RowId, record.parents)), document, span)
 
 
 def fate_records(account: Account) -> list[FateRecord]:
@@ -107,6 +114,9 @@ Result = TypeVar("Result")
 
 HEAD_START_SECONDS = 0.3
 """A dataset that tells nothing of files gets so long before a model is loaded: it may fail at once."""
+
+EVIDENCE_ROWS = 1000
+"""Rows of results whose evidence is saved at once."""
 
 
 @dataclass(frozen=True)
@@ -306,14 +316,13 @@ class _Run:
         return None
 
     def _resources(self, retrieval: Retrieval, joined_fields: Mapping[str, Sides]) -> RunResources:
-        prompt = self._plan.system_prompt
         return RunResources(
             case=self._case,
             asking=self._new_ask(self._case.replies, self._run_id, self._emit),
             pool=self._pool,
             settings=self._plan.settings,
             retrieval=retrieval,
-            system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
+            system_prompt=self._plan.system_prompt.text,
             trusts_code=self._options.settings.trust_code,
             includes_hidden=self._plan.includes_hidden,
             code=self._code,
@@ -399,13 +408,15 @@ class _Run:
         )
         read = source_reader(self._case.documents, hidden=self._plan.includes_hidden)
         finder = EvidenceFinder(self._rows, read, passages)
-        found: list[list[EvidenceRecord]] = []
-        for row in rows:  # before the transaction: nobody else can write to the case during one
-            found.append([r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)])
-            await asyncio.sleep(0)  # the run may be cancelled meanwhile
+        for first in range(0, len(rows), EVIDENCE_ROWS):
+            found: list[list[EvidenceRecord]] = []
+            for row in rows[first : first + EVIDENCE_ROWS]:  # before the transaction: during one nobody else can write
+                found.append([r for cell in finder.evidence(row, columns) for r in evidence_records(row.id, cell)])
+                await asyncio.sleep(0)  # the run may be cancelled meanwhile
+            with self._case.transaction(relaxed=True):  # what a kill leaves belongs to no results
+                for records in found:
+                    self._case.evidence.save(self._run_id, records)
         with self._case.transaction():
-            for records in found:
-                self._case.evidence.save(self._run_id, records)
             self._case.runs.save_results(self._run_id, columns, [row.id for row in rows])
             record_results(self._case, self._run_id)
         return RunResult(self._run_id, tuple(columns), len(rows), self._failed_items, 1 if self._failed_items else 0)

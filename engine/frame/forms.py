@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, is_dataclass
+from dataclasses import MISSING, Field, dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from engine.language.binding import yaml_fields
+from engine.language.binding import is_required, is_section, yaml_fields
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import Template
@@ -68,13 +68,11 @@ def form_of(kind: str) -> Form:
     """Return the form of an operator type; raises KeyError for one that is not there."""
     node_type = REGISTRY[kind].node_type
     text = inspect.getdoc(node_type) or ""
-    keys = tuple(_keys(node_type, (), kind))
-    ordered = tuple(sorted(keys, key=lambda key: _order(kind, key)))
     return Form(
         kind=kind,
         summary=text.split("\n")[0],
         help=text,
-        keys=ordered,
+        keys=tuple(sorted(_keys(node_type, (), kind), key=lambda key: _order(kind, key))),
     )
 
 
@@ -91,11 +89,11 @@ def _keys(cls: type, above: tuple[str, ...], kind: str) -> Sequence[FormKey]:
         if path == ("name",) and not above:
             continue
         hint = _bare(hints[field.name])
-        if isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, Schema | Template | Expression):
+        if is_section(hint):
             keys += _keys(hint, (*above, *path), kind)
             continue
         whole = (*above, *path)
-        required = _is_required(field) and not above
+        required = is_required(field) and not above
         name = ".".join(whole)
         is_own = field.name in vars(REGISTRY[kind].node_type).get("__annotations__", {}) and not above
         is_basic = required or (name in BASIC[kind] if kind in BASIC else is_own)
@@ -129,10 +127,6 @@ def _editor(hint: Any, name: str) -> Editor:
 
 def _choices(hint: Any) -> tuple[str, ...]:
     return tuple(map(str, get_args(hint))) if _editor(hint, "") == "choice" else ()
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _default(field: Field[Any]) -> Any:

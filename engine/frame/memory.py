@@ -61,7 +61,10 @@ def _plain(value: Any, where: str) -> Any:
     """Return a value of numpy or pandas as Python has it: a number, a list for an array, None for what is missing."""
     if type(value).__name__ == "NAType":
         return None
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
     try:
+        if kind in ("M", "m"):  # times: of nanoseconds numpy gives plain numbers
+            return value.astype(f"{kind}8[us]").tolist()
         return value.tolist() if getattr(value, "ndim", 0) else json.loads(json.dumps(value.item()))
     except (AttributeError, TypeError, ValueError):
         raise UsageError(

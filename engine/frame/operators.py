@@ -28,11 +28,11 @@ class OperatorMethod:
 
     @cached_property
     def __doc__(self):
-        from engine.frame.signatures import keys_of, node_of  # noqa: PLC0415 - loads the operator
+        from engine.frame.signatures import keys_of  # noqa: PLC0415 - loads the operator
 
         lines = [f"    {key.name}: {', '.join(key.inner)}" for key in keys_of(self.kind) if key.inner]
         inner = "\n\nInside:\n\n" + "\n".join(lines) if lines else ""
-        return (inspect.getdoc(node_of(self.kind)) or "") + inner
+        return (inspect.getdoc(REGISTRY[self.kind].node_type) or "") + inner
 
     @cached_property
     def __signature__(self):

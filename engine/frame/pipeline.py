@@ -16,7 +16,7 @@ from engine.frame.merging import Part, Rows, merged, names_in, unique
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
 from engine.frame.values import plain, yaml_value
-from engine.language.binding import bind
+from engine.language.binding import bind, describe_value, unbind
 from engine.language.docetl_keys import NETWORK_OPERATORS
 from engine.language.position import Where, did_you_mean
 from engine.language.problems import Problem
@@ -202,10 +202,11 @@ class Pipeline(OperatorMethods):
     ) -> Self:
         """Set what holds for all operators; None leaves a setting as it is.
 
-        `system_prompt` has `dataset_description`, `persona` or both.
+        `system_prompt` has `dataset_description`, `persona` or both. Raises PipelineError for a value that cannot be.
         """
         values = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
-        settings: Settings = replace(self.plan.settings, **{k: v for k, v in values.items() if v is not None})  # type: ignore[arg-type]
+        written = {**unbind(self.plan.settings), **{k: v for k, v in values.items() if v is not None}}
+        settings: Settings = bind(Settings, written, Where())
         prompt = self.plan.system_prompt if system_prompt is None else _system_prompt(system_prompt)
         model = self.plan.default_model if default_model is None else default_model
         plan = replace(self.plan, default_model=model, system_prompt=prompt, settings=settings)
@@ -418,6 +419,9 @@ def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[
     names = ["right", "name"] if joins_two(operator) else ["name"]
     positional = _positional(kind, names, arguments, keys)
     name = positional.get("name") or auto_name(kind, plan)
+    if not isinstance(name, str):
+        advice = "Write the other keys by name, such as prompt= or code=."
+        raise UsageError(f"the name of an operator is text, not {describe_value(name)}", advice=advice)
     right = positional.get("right")
     if "right" in names and not hasattr(right, "plan"):
         raise UsageError(

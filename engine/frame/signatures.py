@@ -15,7 +15,6 @@ from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
-from engine.plan.node import Node
 
 REQUIRED = "..."
 """The default of a key that must be given."""
@@ -59,11 +58,6 @@ def joins_two(operator: Operator) -> bool:
     """Say whether an operator's function takes the rows of a left and a right input."""
     rows = list(operator.run.__annotations__.values())[1]
     return str(rows).removeprefix("typing.").lower().startswith("tuple[")
-
-
-def node_of(kind: str) -> type[Node]:
-    """Return the node type of an operator."""
-    return REGISTRY[kind].node_type
 
 
 def _default(field: Field[Any]) -> str:

@@ -11,7 +11,7 @@ import inspect
 import textwrap
 from pathlib import Path
 
-from engine.frame.signatures import Key, joins_two, keys_of, node_of
+from engine.frame.signatures import Key, joins_two, keys_of
 from engine.operators.registry import REGISTRY
 
 STUB = Path(__file__).with_name("operators.pyi")
@@ -48,7 +48,7 @@ def _method(kind: str) -> str:
 
 
 def _docstring(kind: str, keys: tuple[Key, ...]) -> str:
-    text = (inspect.getdoc(node_of(kind)) or "").replace("\\", "\\\\").replace('"""', "'''")
+    text = (inspect.getdoc(REGISTRY[kind].node_type) or "").replace("\\", "\\\\").replace('"""', "'''")
     inner = [f"{key.name}: {', '.join(key.inner)}" for key in keys if key.inner]
     body = text + ("\n\nInside " + "; ".join(inner) + "." if inner else "")
     first, *rest = body.split("\n")

@@ -35,12 +35,7 @@ _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 
 def bind(
-    cls: type[T],
-    mapping: Any,
-    where: Where,
-    *,
-    given: Mapping[str, Any] | None = None,
-    ignored: Iterable[str] = (),
+    cls: type[T], mapping: Any, where: Where, *, given: Mapping[str, Any] | None = None, ignored: Iterable[str] = ()
 ) -> T:
     """Make a `cls` from a YAML mapping.
 
@@ -74,7 +69,7 @@ def unbind(value: Any) -> dict[str, Any]:
     written: dict[str, Any] = {}
     for path, field in yaml_fields(type(value)).items():
         item = getattr(value, field.name)
-        if _is_required(field) or item != _default(field):
+        if is_required(field) or item != _default(field):
             inner = written
             for key in path[:-1]:
                 inner = inner.setdefault(key, {})
@@ -97,6 +92,11 @@ def yaml_fields(cls: type) -> Mapping[tuple[str, ...], Field[Any]]:
     return _FIELDS[cls]
 
 
+def is_section(hint: Any) -> bool:
+    """Say whether a type of a field is a dataclass whose fields are keys below the field's own."""
+    return isinstance(hint, type) and is_dataclass(hint) and not issubclass(hint, Schema | Template | Expression)
+
+
 def nested_types(cls: type) -> dict[str, type]:
     """Map the top-level YAML keys of a dataclass under which a further dataclass is written, to that one."""
     hints = _hints(cls)
@@ -104,13 +104,9 @@ def nested_types(cls: type) -> dict[str, type]:
     for path, field in yaml_fields(cls).items():
         hint = hints[field.name]
         members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-        for member in members:
-            if (
-                isinstance(member, type)
-                and is_dataclass(member)
-                and not issubclass(member, Schema | Template | Expression)
-            ):
-                nested.update({path[0]: member} if len(path) == 1 else {})
+        for member in members if len(path) == 1 else ():
+            if is_section(member):
+                nested[path[0]] = member
     return nested
 
 
@@ -155,19 +151,25 @@ def _convert_value_type(value: Any, where: Where) -> ValueType:
 
 
 def describe_value(value: Any) -> str:
-    """Name a YAML value in an error message."""
+    """Name a value in an error message: one of YAML, or what Python gave in its place."""
     match value:
         case None:
-            return "nothing"
+            said = "nothing"
         case bool():
-            return str(value).lower()
+            said = str(value).lower()
         case Mapping():
-            return "a mapping"
+            said = "a mapping"
         case list():
-            return "a list"
+            said = "a list"
         case str():
-            return f"the text {value[:60]!r}"
-    return f"the number {value}"
+            said = f"the text {value[:60]!r}"
+        case int() | float():
+            said = f"the number {value}"
+        case type() | types.FunctionType():
+            said = f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
+        case _:
+            said = f"a value of type {type(value).__name__}"
+    return said
 
 
 def _convert_plain(value: Any, hint: Any, where: Where) -> Any:
@@ -176,6 +178,8 @@ def _convert_plain(value: Any, hint: Any, where: Where) -> Any:
     if isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool):
         return value
     advice = "Put it in quotation marks." if hint is str and isinstance(value, bool | int | float) else ""
+    if hint is str and callable(value):
+        advice = "Write it as text: only the code of a code operator may be a function."
     raise where.error(f"expected {_NAMES[hint]}, not {describe_value(value)}", advice=advice)
 
 
@@ -195,8 +199,7 @@ def _convert_choice(value: Any, choices: tuple[Any, ...], where: Where) -> Any:
     if value in choices and type(value) in {type(c) for c in choices}:
         return value
     raise where.error(
-        f"{describe_value(value)} is not one of the choices",
-        advice=did_you_mean(str(value), [str(c) for c in choices]),
+        f"{describe_value(value)} is not one of the choices", advice=did_you_mean(str(value), [str(c) for c in choices])
     )
 
 
@@ -278,11 +281,12 @@ def _unknown(
 
 
 def _refuse_missing(field: Field[Any], path: tuple[str, ...], where: Where) -> None:
-    if _is_required(field):
+    if is_required(field):
         raise where.error(f"the key {'.'.join(path)!r} is missing", advice=f"Add {'.'.join(path)}.")
 
 
-def _is_required(field: Field[Any]) -> bool:
+def is_required(field: Field[Any]) -> bool:
+    """Say whether a field of a dataclass has no default."""
     return field.default is MISSING and field.default_factory is MISSING
 
 

@@ -5,12 +5,11 @@ Everything here is worked out from each node's Traits, prompts and schemas, so a
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.language.binding import YamlPath, parts_of
-from engine.language.expressions import Expression, rooted
+from engine.language.expressions import Expression, rooted, steps_down
 from engine.language.position import Positions, did_you_mean
 from engine.language.problems import Problem, Severity
 from engine.language.schema import Schema, Type, Value
@@ -36,13 +35,12 @@ def check(
 
     Datasets have the fields that the plan tells of (engine.plan.sources) unless `source_fields` says otherwise.
     """
-    return list(_Check(plan, source_fields or {}, positions or Positions()).problems())
+    return _Check(plan, source_fields, positions).found
 
 
 def field_flow(plan: Plan, *, source_fields: SourceFields | None = None) -> dict[str, frozenset[str] | None]:
     """Return the fields after each step, by step name; None when they cannot all be known before it runs."""
-    checker = _Check(plan, source_fields or {}, Positions())
-    list(checker.problems())
+    checker = _Check(plan, source_fields)
     return {
         name: None if flow.is_open else frozenset(flow.available)
         for name, flow in checker.flows.items()
@@ -52,24 +50,18 @@ def field_flow(plan: Plan, *, source_fields: SourceFields | None = None) -> dict
 
 def known_after(plan: Plan, step: str, *, source_fields: SourceFields | None = None) -> tuple[frozenset[str], bool]:
     """Return the fields that are known after a step, and whether there may be others."""
-    checker = _Check(plan, source_fields or {}, Positions())
-    list(checker.problems())
-    flow = checker.flows[step]
+    flow = _Check(plan, source_fields).flows[step]
     return frozenset(flow.available), flow.is_open
 
 
 def fields_before(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return the fields of the rows that each operator is given (a join: the left ones), as far as they are known."""
-    checker = _Check(plan, {}, Positions())
-    list(checker.problems())
-    return checker.before
+    return _Check(plan).before
 
 
 def fields_joined(plan: Plan, *, source_fields: SourceFields | None = None) -> dict[str, Sides]:
-    """Return the fields of the left and of the right rows of each join, as far as they are known."""
-    checker = _Check(plan, source_fields or {}, Positions())
-    list(checker.problems())
-    return checker.sides
+    """Return the fields of the left and of the right rows of each join where it is first used, as far as known."""
+    return _Check(plan, source_fields).sides
 
 
 @dataclass
@@ -123,21 +115,20 @@ class _Flow:
 class _Check:
     """One pass over a plan."""
 
-    def __init__(self, plan: Plan, source_fields: SourceFields, positions: Positions) -> None:
+    def __init__(
+        self, plan: Plan, source_fields: SourceFields | None = None, positions: Positions | None = None
+    ) -> None:
         self.plan = plan
-        self.positions = positions
+        self.positions = positions or Positions()
         self.indexed: set[tuple[str, str]] = set()
         self.before: dict[str, tuple[str, ...]] = {}
         self.sides: dict[str, Sides] = {}
-        self.flows = {d.name: self.source(d.name, source_fields) for d in plan.datasets}
+        self.flows = {d.name: self.source(d.name, source_fields or {}) for d in plan.datasets}
+        self.found = [problem for step in plan.steps for problem in self.step(step)]
 
     def source(self, name: str, source_fields: SourceFields) -> _Flow:
         known = source_fields.get(name, known_fields(self.plan.dataset(name)))
         return _Flow(dict.fromkeys(known or (), ""), is_open=known is None)
-
-    def problems(self) -> Iterator[Problem]:
-        for step in self.plan.steps:
-            yield from self.step(step)
 
     def step(self, step: Step) -> Iterator[Problem]:
         flow = _Flow.of([self.flows[name] for name in step.inputs])
@@ -147,7 +138,7 @@ class _Check:
             if traits.inputs == 2:
                 left, right = (self.flows[name] for name in step.inputs)
                 flow = _Flow.joined(left, right, node.name)
-                self.sides[node.name] = tuple(left.available), tuple(right.available)
+                self.sides.setdefault(node.name, (tuple(left.available), tuple(right.available)))
                 yield from self.names(node, left, right)
             self.before.setdefault(node.name, tuple(left.available))
             yield from self.reads(node, traits.reads, left)
@@ -378,7 +369,7 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
     answer_types = value_types({each.name: each.type for each in node.schema.fields} if node.schema else {})
     for path, expression in parts_of(node, Expression):
         for part in rooted(expression.tree.body, expression.variables):
-            variable, *keys = _keys(part)
+            variable, *keys = (str(key) for _, key in steps_down(part))
             kind = (
                 ({**values, **answer_types} if variable == "output" else values).get(keys[0]) if len(keys) > 1 else None
             )
@@ -386,14 +377,3 @@ def unknown_parts(node: Node, values: Mapping[str, ValueType]) -> Iterator[tuple
             if kind is not None and keys[1] not in names:
                 message = f"reads {keys[1]!r} of {keys[0]!r}, which is of type {kind.text()} and has no such part"
                 yield path, message, did_you_mean(keys[1], names), expression.place(part)
-
-
-def _keys(part: ast.expr) -> list[str]:
-    match part:
-        case ast.Name(id=name):
-            return [name]
-        case ast.Attribute(value=owner, attr=name):
-            return [*_keys(owner), name]
-        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
-            return [*_keys(owner), str(key)]
-    return [""]

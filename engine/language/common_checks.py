@@ -69,9 +69,7 @@ def example_prompts(node: Node) -> list[Template]:
 
 
 def example_problems(
-    key: str,
-    examples: Sequence[Mapping[str, Any]],
-    prompts_of: Callable[[Mapping[str, Any]], Sequence[Template]],
+    key: str, examples: Sequence[Mapping[str, Any]], prompts_of: Callable[[Mapping[str, Any]], Sequence[Template]]
 ) -> Iterator[Finding]:
     """Refuse examples, or reviewed rows, that a key holds and whose input lacks what the prompt needs of it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import CodeType
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from engine.errors import ItemError
 from engine.language.date_functions import Unknown, read_day
 from engine.language.evaluation import FUNCTIONS, Evaluator
-from engine.language.expressions import CannotEvaluate, Expression, guarded, rooted
+from engine.language.expressions import CannotEvaluate, Expression, guarded, rooted, steps_down
 from engine.values.base import MARKS, ORIGINAL, PROBLEM
 from engine.values.figures import plain_number
 from engine.values.rates import NoRate, Rate, UsedRate, find_rate
@@ -169,7 +169,7 @@ def _null_at(part: ast.expr, values: Mapping[str, Any]) -> str | None:
     """Say where on the way down to a part null stands, with the problem of the typed value that it is in."""
     at: Any = values
     typed: Mapping[str, Any] | None = None
-    for node, key in _steps(part):
+    for node, key in steps_down(part):
         if isinstance(at, Mapping) and all(mark in at for mark in MARKS):
             typed = at
         if isinstance(at, Mapping) and key not in at:
@@ -184,15 +184,3 @@ def _null_at(part: ast.expr, values: Mapping[str, Any]) -> str | None:
 def _item(value: Any, key: Any) -> Any:
     inside = isinstance(value, list | tuple) and isinstance(key, int) and -len(value) <= key < len(value)
     return value[key] if inside else None
-
-
-def _steps(part: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
-    match part:
-        case ast.Name(id=name):
-            yield part, name
-        case ast.Attribute(value=owner, attr=name):
-            yield from _steps(owner)
-            yield part, name
-        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
-            yield from _steps(owner)
-            yield part, key

@@ -18,7 +18,8 @@ from jinja2 import Undefined
 
 from engine.errors import ItemError
 from engine.language.evaluation import Evaluator, compiled, filter_of, guard, test_of
-from engine.language.expressions import FAULTS, Expression, Fields
+from engine.language.expressions import Expression, Fields
+from engine.language.sandbox import FAULTS
 from engine.plan.frozen import freeze
 
 SIDES = (("left", "right"), ("input1", "input2"))

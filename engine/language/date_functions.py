@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 
@@ -22,15 +23,11 @@ def read_day(value: Any) -> datetime.date:
         raise Unknown("a date is null")
     if not isinstance(value, str):
         raise TypeError(f"a date is a text YYYY-MM-DD, not {type(value).__name__}")
-    try:
+    with suppress(ValueError):
         if len(text := value.strip()) > 10:
             datetime.datetime.fromisoformat(text)  # a day with its time, and nothing else
-        return datetime.date.fromisoformat(text[:10]) if len(text) >= 10 else _refuse(value)
-    except ValueError as error:
-        raise Unknown(f"{value!r} is no whole day, YYYY-MM-DD") from error
-
-
-def _refuse(value: str) -> datetime.date:
+        if len(text) >= 10:
+            return datetime.date.fromisoformat(text[:10])
     raise Unknown(f"{value!r} is no whole day, YYYY-MM-DD")
 
 

@@ -17,8 +17,6 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, ClassVar, Self
 
-from jinja2 import TemplateError
-
 from engine.errors import ItemError
 from engine.language.evaluation import (
     CONSTANTS,
@@ -34,7 +32,7 @@ from engine.language.evaluation import (
     test_of,
 )
 from engine.language.position import Where, did_you_mean, row_and_column
-from engine.language.sandbox import to_json
+from engine.language.sandbox import FAULTS, to_json
 
 MAX_CHARACTERS = 4_000
 MAX_NODES = 1_000
@@ -52,18 +50,6 @@ _SYNTAX = (
 )  # fmt: skip
 
 _METHOD_NAMES = frozenset().union(*METHODS.values())
-
-FAULTS = (
-    TemplateError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-)
-"""What goes wrong in an expression that was checked, because of the values."""
 
 
 class CannotEvaluate(ItemError):
@@ -235,27 +221,23 @@ class Expression:
     def _named(self, variable: str) -> Iterator[tuple[ast.expr, str]]:
         for node in ast.walk(self.tree):
             match node:
-                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as field)):
-                    if name == variable:
-                        yield node, field
-                case ast.Attribute(value=ast.Name(id=name), attr=field) if id(node) not in self._called:
-                    if name == variable:
-                        yield node, field
+                case (
+                    ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as field))
+                    | ast.Attribute(value=ast.Name(id=name), attr=field)
+                ) if name == variable and id(node) not in self._called:
+                    yield node, field
 
     def _looked_up(self, variable: str) -> Iterator[tuple[ast.expr, str]]:
         """Give what asks a variable for a field that need not be there: `output.get("x")`, `"x" in output`."""
         for node in ast.walk(self.tree):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str() as name), *_]
-                ):
-                    field = name
-                case ast.Compare(ast.Constant(value=str() as name), [ast.In() | ast.NotIn()], [owner]):
-                    field = name
-                case _:
-                    continue
-            if isinstance(owner, ast.Name) and owner.id == variable:
-                yield owner, field
+                    func=ast.Attribute(value=ast.Name() as owner, attr="get"),
+                    args=[ast.Constant(value=str() as field), *_],
+                ) | ast.Compare(
+                    ast.Constant(value=str() as field), [ast.In() | ast.NotIn()], [ast.Name() as owner]
+                ) if owner.id == variable:
+                    yield owner, field
 
     def _asked_for(self, variable: str) -> frozenset[str]:
         """Return the fields that it asks for before it reads them: `is defined`, `default`, `get`, `in`."""
@@ -409,6 +391,19 @@ def rooted(node: ast.AST, variables: Collection[str]) -> Iterator[ast.expr]:
     children = [node.func.value, *node.args] if is_method else ast.iter_child_nodes(node)  # type: ignore[attr-defined]
     for child in children:
         yield from rooted(child, variables)
+
+
+def steps_down(part: ast.expr) -> Iterator[tuple[ast.expr, Any]]:
+    """Give each part on the way down to a part that `rooted` gives, the variable first, with its name or key."""
+    match part:
+        case ast.Name(id=name):
+            yield part, name
+        case ast.Attribute(value=owner, attr=name):
+            yield from steps_down(owner)
+            yield part, name
+        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
+            yield from steps_down(owner)
+            yield part, key
 
 
 def _goes_down(node: ast.AST, variables: Collection[str]) -> bool:

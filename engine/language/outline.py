@@ -54,10 +54,7 @@ def outline(text: str) -> Outline:
     cards = [card for card in _cards(root, positions, text.count("\n") + 1)]
     order = {name: n for n, name in reversed(list(enumerate(name for _, name in step_operators(root))))}
     cards.sort(key=lambda card: (order.get(card.name, len(order)), card.index))
-    return Outline(
-        cards=tuple(cards),
-        datasets=tuple(_datasets(root)),
-    )
+    return Outline(cards=tuple(cards), datasets=tuple(_datasets(root)))
 
 
 def steps_of(root: Any) -> list[Mapping[str, Any]]:

@@ -80,7 +80,12 @@ class Where:
         return replace(self, path=(*self.path, *keys))
 
     def error(self, message: str, *, advice: str = "", inside: tuple[int, int] | None = None) -> PipelineError:
-        """Make an error about the value; `inside` is a 1-based (row, column) in its text."""
+        """Make an error about the value; `inside` is a 1-based (row, column) in its text.
+
+        Of what was made in Python no line tells which key it is: the message does.
+        """
+        if self.path and not self.positions.values:
+            message = f"{self._keys()}: {message}"
         position = self.positions.nearest(self.path)
         if position and inside and self.path in self.positions.values:
             position = position.inside(*inside)
@@ -100,6 +105,10 @@ class Where:
     def key_error(self, message: str, *, advice: str = "") -> PipelineError:
         """Make an error about the key of this value."""
         return self._blame(message, advice, self.positions.keys.get(self.path) or self.positions.nearest(self.path))
+
+    def _keys(self) -> str:
+        """Write the path as Python does: `gleaning.validate[0]`."""
+        return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path).removeprefix(".")
 
     def _blame(self, message: str, advice: str, position: Position | None) -> PipelineError:
         return PipelineError(message, advice=advice, **self.positions.place(position, self.operator))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
-from jinja2.exceptions import SecurityError
+from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
@@ -34,6 +34,19 @@ TICK = "redwell_tick"
 JOIN = "redwell_join"
 SHOWN = "redwell shown"
 """A filter that no template can name, for names have no spaces."""
+
+FAULTS = (
+    TemplateError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    NotImplementedError,
+)
+"""What a template or an expression of a pipeline can provoke on strange data; each becomes a failed row."""
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
@@ -187,17 +200,13 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 class Bounds(NodeTransformer):
     """Count every loop round and macro call, and bound `~`, by rewriting the parsed template."""
 
-    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
-        """Count rounds, of recursive loops also."""
+    def visit_For(self, node: nodes.For | nodes.Macro) -> nodes.For | nodes.Macro:  # noqa: N802
+        """Count rounds, of recursive loops also, and calls of macros."""
         self.generic_visit(node)
         node.body.insert(0, _tick(node.lineno))
         return node
 
-    def visit_Macro(self, node: nodes.Macro) -> nodes.Macro:  # noqa: N802
-        """Count calls."""
-        self.generic_visit(node)
-        node.body.insert(0, _tick(node.lineno))
-        return node
+    visit_Macro = visit_For  # noqa: N815
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
         """Join through a bounded filter, which also writes lists as JSON."""

@@ -220,4 +220,6 @@ def _shown(value: Any) -> str:
             return f"a list of {len(value)}"
         case Mapping():
             return "an empty mapping"
+        case type():
+            return f"the class {value.__name__}"
     return f"{type(value).__name__} {value!r}"

@@ -105,12 +105,7 @@ def _compile_record(fields: tuple[Field, ...], quotes: QuoteSource) -> dict[str,
         if compiled is None:
             return None
         properties[field.name] = compiled
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def read_value(kind: Type, value: Any) -> Any:

@@ -43,8 +43,7 @@ def read_json_schema(schema: Mapping[str, Any], where: Where, notes: list[str], 
     `notes` receives the descriptions that belong to the whole.
     """
     reader = _Reader(schema, where)
-    kind = reader.type(schema, where, depth, notes)
-    return kind if kind is not None else reader.fail("a value that is always null says nothing", where)
+    return reader.not_null(reader.type(schema, where, depth, notes), where)
 
 
 class _Reader:
@@ -281,9 +280,9 @@ class _Reader:
             self.fail("an array needs `items`, the type it holds", where)
         least, most = self._counts(schema, where, "Items")
         item = self.type(schema["items"], where.at("items"), depth + 1, notes)
-        return self._not_null(ListOf(item, most, least) if item is not None else None, where.at("items"))
+        return self.not_null(ListOf(item, most, least) if item is not None else None, where.at("items"))
 
-    def _not_null(self, kind: Type | None, where: Where) -> Type:
+    def not_null(self, kind: Type | None, where: Where) -> Type:
         return self.fail("a value that is always null says nothing", where) if kind is None else kind
 
     def _object(self, schema: Mapping[str, Any], where: Where, depth: int, notes: list[str]) -> Type:
@@ -305,7 +304,7 @@ class _Reader:
     def _field(self, name: Any, schema: Any, required: list[Any], where: Where, depth: int) -> Field:
         require_name(name, where)
         notes: list[str] = []
-        kind = self._not_null(self.type(schema, where, depth + 1, notes), where)
+        kind = self.not_null(self.type(schema, where, depth + 1, notes), where)
         if name not in required and schema.get("default") is None:
             kind = either([kind], nullable=True)
         return Field(name, kind, " ".join(notes))
@@ -316,7 +315,7 @@ class _Reader:
         if others in (None, True) or others == {}:
             return DictOf(Scalar("string"))
         at = where.at("additionalProperties")
-        return DictOf(self._not_null(self.type(others, at, depth + 1, notes), at))
+        return DictOf(self.not_null(self.type(others, at, depth + 1, notes), at))
 
 
 def _whole(ends: list[float | None], opens: list[bool]) -> list[float | None]:

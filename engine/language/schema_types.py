@@ -242,35 +242,33 @@ def inclusive(number: Number) -> Number:
     return Number("integer", least, most)
 
 
-def values_in(kind: Type) -> Iterator[ValueType]:
-    """Walk over the value types in a type, in written order."""
+def _plain_types(kind: Type) -> Iterator[Type]:
+    """Walk over the types in a type that are made of no others, in written order."""
     match kind:
-        case Value(value_type=found):
-            inside = getattr(found, "record", None)
-            yield from values_in(inside) if isinstance(inside, Record) else ()
-            yield found
         case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
-            yield from values_in(inner)
+            yield from _plain_types(inner)
         case Either(options=options):
             for option in options:
-                yield from values_in(option)
+                yield from _plain_types(option)
         case Record(fields=fields):
             for field in fields:
-                yield from values_in(field.type)
+                yield from _plain_types(field.type)
+        case _:
+            yield kind
+
+
+def values_in(kind: Type) -> Iterator[ValueType]:
+    """Walk over the value types in a type, in written order."""
+    for plain in _plain_types(kind):
+        if isinstance(plain, Value):
+            inside = getattr(plain.value_type, "record", None)
+            yield from values_in(inside) if isinstance(inside, Record) else ()
+            yield plain.value_type
 
 
 def stands_in_text(kind: Type) -> bool:
     """Return whether a value of this type can be looked for in a document; not so for choices and booleans alone."""
-    match kind:
-        case Scalar(name="boolean") | Enum():
-            return False
-        case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
-            return stands_in_text(inner)
-        case Either(options=options):
-            return any(map(stands_in_text, options))
-        case Record(fields=fields):
-            return any(stands_in_text(field.type) for field in fields)
-    return True
+    return any(not isinstance(plain, Enum) and plain != Scalar("boolean") for plain in _plain_types(kind))
 
 
 def write_word(word: str) -> str:
@@ -287,14 +285,4 @@ def write_length(kind: Text) -> str:
 
 def quotes_in(kind: Type) -> Iterator[Quote]:
     """Walk over every quote in a type, in written order."""
-    match kind:
-        case Quote():
-            yield kind
-        case ListOf(item=inner) | Nullable(inner=inner) | DictOf(value=inner):
-            yield from quotes_in(inner)
-        case Either(options=options):
-            for option in options:
-                yield from quotes_in(option)
-        case Record(fields=fields):
-            for field in fields:
-                yield from quotes_in(field.type)
+    return (plain for plain in _plain_types(kind) if isinstance(plain, Quote))

@@ -13,12 +13,12 @@ from typing import Any
 
 from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.environment import Template as CompiledTemplate
-from jinja2.exceptions import SecurityError, TemplateError, UndefinedError
+from jinja2.exceptions import SecurityError, UndefinedError
 
 from engine.errors import ItemError, PipelineError
 from engine.language.bounds import MAX_NUMBER, MAX_OUTPUT, TAKING_NUMBERS, Meter
 from engine.language.position import Where, did_you_mean, row_and_column
-from engine.language.sandbox import TICK, Bounds, FieldsShown, PromptEnvironment, Shown
+from engine.language.sandbox import FAULTS, TICK, Bounds, FieldsShown, PromptEnvironment, Shown
 from engine.language.template_fields import FieldReads, FieldWalker
 
 INPUT = frozenset({"input"})
@@ -40,18 +40,6 @@ _TEMPLATE_SYNTAX = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _APPENDED = (("left", "right"), ("input1", "input2"), ("inputs",), ("input",))
 """The variables whose rows are shown: the first of these that an operator provides."""
 _FILE_STATEMENTS = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-
-# What a template of an untrusted pipeline can provoke on strange data; each becomes a failed row.
-RENDER_ERRORS = (
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-    NotImplementedError,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +176,7 @@ class Template:
                 f"the prompt cannot be filled in: {error.message}",
                 advice="Correct the field name, or write {{ input.field | default('') }} where it may be missing.",
             ) from error
-        except (TemplateError, *RENDER_ERRORS) as error:
+        except FAULTS as error:
             reason = f"{error}" or type(error).__name__
             raise ItemError(f"the prompt cannot be filled in: {reason}{_line_of(error)}") from error
 
@@ -315,7 +303,7 @@ def _computed_trouble(node: nodes.Expr) -> str:
                 pass
     except SecurityError as error:
         return str(error)
-    except (TemplateError, *RENDER_ERRORS):
+    except FAULTS:
         return ""  # a run says so of the row
     return ""
 

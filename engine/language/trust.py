@@ -10,7 +10,7 @@ from engine.language.problems import Problem
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 
-TRUST_ADVICE = "Read the code. If you trust it, tick that box in Run, or add --trust-code."
+TRUST_ADVICE = "Read the code. If you trust it, tick that box in Run, add --trust-code, or in Python trust_code=True."
 
 
 def code_operators(plan: Plan) -> list[Node]:
@@ -34,12 +34,9 @@ def refuse_untrusted(plan: Plan, positions: Positions, *, trust_code: bool) -> N
     """Raise PipelineError for a plan with code, unless it is trusted."""
     if trust_code:
         return
-    for problem in trust_warnings(plan, positions):
+    for node in code_operators(plan):
         raise PipelineError(
             "runs Python from the pipeline file, which has not been trusted",
             advice=TRUST_ADVICE,
-            file=problem.file,
-            line=problem.line,
-            column=problem.column,
-            operator=problem.operator,
+            **positions.place(positions.operator(node.name, "code"), node.name),
         )

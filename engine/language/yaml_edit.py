@@ -58,7 +58,7 @@ def move(text: str, path: Path, old: int, new: int) -> str:
 
     def change(root: Any) -> Any:
         held = at(root, path)
-        order = _moved(range(len(held)), old, new)
+        order = _moved(len(held), old, new)
         if isinstance(held, list):
             held[:] = [held[n] for n in order]
         else:
@@ -218,7 +218,7 @@ def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
     if not isinstance(node, MappingNode | SequenceNode):
         raise PipelineError(f"nothing is listed at {_shown(path)}", advice="Look at the YAML.")
     held = entries(text, node)
-    order = _moved(range(len(held)), old, new)
+    order = _moved(len(held), old, new)
     if not node.flow_style and not held[0].is_whole:
         return _anew(text, node, [held[n] for n in order])
     pieces = [text[held[n].start : held[n].end] for n in order]
@@ -237,10 +237,10 @@ def _anew(text: str, node: Collection, wanted: Sequence[Entry | str]) -> str:
     return text[: held[0].start] + "\n".join(lines).lstrip(" ") + text[held[-1].end :]
 
 
-def _moved(order: range, old: int, new: int) -> list[int]:
-    numbers = list(order)
-    if not (0 <= old < len(numbers) and 0 <= new < len(numbers)):
-        raise PipelineError(f"there are {len(numbers)} entries, so none moves from {old} to {new}")
+def _moved(count: int, old: int, new: int) -> list[int]:
+    if not (0 <= old < count and 0 <= new < count):
+        raise PipelineError(f"there are {count} entries, so none moves from {old} to {new}")
+    numbers = list(range(count))
     numbers.insert(new, numbers.pop(old))
     return numbers
 

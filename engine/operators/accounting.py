@@ -28,6 +28,10 @@ class Failure:
     advice: str = ""
     raw_reply: str | None = None
 
+    def as_error(self, before: str = "") -> ItemError:
+        """Return it as the error of what the item is part of, with what to say before it."""
+        return ItemError(f"{before}{self.error}", advice=self.advice, raw_reply=self.raw_reply)
+
 
 async def process(
     node: Node,
@@ -72,7 +76,9 @@ def row_by_row(work: Callable[[Any, Row, Tools], Awaitable[Sequence[Row] | Rejec
 
 
 async def attempt_all(
-    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], progress: Callable[[int, int], None]
+    items: Sequence[Item],
+    work: Callable[[Item], Awaitable[Result]],
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Result | Failure]:
     """Work on all items at once: one result or Failure per item, same order.
 
@@ -106,9 +112,9 @@ async def all_or_none(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
 async def succeed_all(items: Sequence[Item], work: Callable[[Item], Awaitable[Result]]) -> list[Result]:
     """Work on all parts of one row at once, same order; the first failure (by order) is the row's: an ItemError."""
     done: list[Result] = []
-    for result in await attempt_all(items, work, lambda done, total: None):
+    for result in await attempt_all(items, work):
         if isinstance(result, Failure):
-            raise ItemError(result.error, advice=result.advice, raw_reply=result.raw_reply)
+            raise result.as_error()
         done.append(result)
     return done
 

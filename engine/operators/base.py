@@ -130,18 +130,6 @@ class CallRecord:
         self.decisions.append(Decision(NOTE, row_id, "", verdict, by, detail))
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """The numbered lines a row's text stands for: `lines[i]` is line `first + i` of its document."""
-
-    first: int
-    lines: tuple[str, ...]
-
-    def span(self, start: int, stop: int) -> Span:
-        """Address the lines at offsets `start` up to and excluding `stop`."""
-        return Span(self.first + start, self.first + stop - 1)
-
-
 class Tools(Protocol):
     """What the executor lends an operator. `ask` is the only way to a model."""
 

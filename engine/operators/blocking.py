@@ -145,6 +145,40 @@ class Side:
     values: Sequence[Mapping[str, Any]]
 
 
+@dataclass(kw_only=True)
+class PairAsking:
+    """Asks about proposed pairs, at most `limit_comparisons` of the node in all and `compare_batch_size` at once.
+
+    What is asked at once is asked in `order`. What the model has said before of a pair is `known` and not asked again.
+    """
+
+    node: ComparingNode
+    compare: Compare
+    progress: Callable[[int, int], None]
+    known: Mapping[Pair, Answer]
+    order: Order
+    asked: int = 0
+
+    def room(self, count: int) -> int:
+        """Return how many of so many pairs may be asked about at once."""
+        limit = self.node.limit_comparisons
+        room = count if limit is None else limit - self.asked
+        return min(room, self.node.compare_batch_size or room)
+
+    async def ask(self, pairs: Sequence[Proposal], waiting: int) -> list[Answer]:
+        """Return what the model says of pairs, same order; `waiting` are those that come later."""
+        before = self.asked
+
+        def report(done: int, total: int) -> None:
+            self.progress(before + done, before + total + waiting)
+
+        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
+        answers: list[Answer] = await attempt_all(new, self.compare, report)
+        self.asked += len(new)
+        said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}
+        return [said[pair.left, pair.right] for pair in pairs]
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The pairs to compare, best first; what the model has said of some of them; and what the ledger must tell."""

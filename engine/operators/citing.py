@@ -12,7 +12,6 @@ from typing import Any
 from engine.answers.checking import cited_pieces, places_and_beside
 from engine.answers.reply import spans_schema
 from engine.answers.shown import Shown
-from engine.answers.specs import closed_object
 from engine.answers.support import support
 from engine.answers.values import answer_type
 from engine.errors import ItemError
@@ -27,7 +26,7 @@ from engine.operators.document_lines import first_line_of
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText
-from engine.values.base import ORIGINAL, Normalised
+from engine.values.base import ORIGINAL, Normalised, closed_object
 from engine.values.cells import is_typed
 
 _TEXT = answer_type("text")

@@ -299,13 +299,11 @@ class Tree:
 
 
 def ward_tree(vectors: NDArray[np.float32]) -> Tree:
-    """Merge the two nearest clusters until one is left (Ward's criterion on Euclidean distances, as DocETL does)."""
+    """Merge the two nearest of two rows or more until one is left (Ward's criterion on distances, as DocETL does)."""
     from scipy.cluster.hierarchy import ward  # noqa: PLC0415 - a third of a second, needed by few pipelines
     from scipy.spatial.distance import pdist  # noqa: PLC0415
 
     count = len(vectors)
-    if count < 2:
-        return Tree(count, (), (), tuple(range(count)))
     merges: NDArray[Any] = ward(pdist(vectors.astype(np.float64)))
     return Tree(count, merges[:, :2].astype(int).tolist(), merges[:, 2].tolist(), (2 * count - 2,))
 

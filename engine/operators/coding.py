@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from engine.code.pool import MOST_WORKERS
-from engine.code.program import Program, Reading, Wants, problem_of, reading_of
-from engine.code.sharing import can_share
+from engine.code.program import Program, Reading, Wants, can_share, problem_of, reading_of
 from engine.errors import PipelineError
 from engine.language.schema import Schema
 from engine.operators.accounting import Failure, attempt_all, process_rows, require, require_at_least, row_by_row
@@ -96,7 +95,7 @@ async def run_fused(nodes: Sequence[RowCode], rows: Sequence[Row], tools: Tools)
     Only what succeeds there counts. From the first operator that fails, the row is taken through the others one by one,
     each in a process and bounds of its own: what is told of it is what would be told without this.
     """
-    results = await attempt_all(rows, partial(_travel, nodes, tools), lambda done, total: None)
+    results = await attempt_all(rows, partial(_travel, nodes, tools))
     trips = {row.id: [] if isinstance(v, Failure) else v for row, v in zip(rows, results, strict=True)}
     outcomes: list[Outcome] = []
 

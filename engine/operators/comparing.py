@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.operators.accounting import Failure, attempt_all, label
+from engine.operators.accounting import Failure, label
 from engine.operators.average_linkage import average_linkage
 from engine.operators.base import Decision
+from engine.operators.blocking import PairAsking
 from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
-from engine.operators.pairs import Order, Proposal, by_left
+from engine.operators.pairs import Proposal
 from engine.operators.union_find import UnionFind
 from models.protocol import canonical_json
-
-Compare = Callable[[Proposal], Awaitable[bool]]
 
 FEWEST_ASKED = 10
 """Of fewer pairs nothing is concluded from what the model said."""
@@ -162,22 +161,11 @@ def _named_briefly(mention: Mention) -> str:
     return f"{mention.text[:LONGEST_NAME]}… ({label(mention.row)})"
 
 
-@dataclass
-class ModelRounds:
-    """Ask the model about proposed pairs, best first: at most `limit` of them, and at most `batch` in a round.
-
-    What the model has said before of a pair, (left, right), is in `known` and not asked again. The pairs of a round are
-    asked in `order`.
-    """
+@dataclass(kw_only=True)
+class ModelRounds(PairAsking):
+    """Ask the model about proposed pairs, best first, in rounds."""
 
     comparison: Comparison
-    compare: Compare
-    progress: Callable[[int, int], None]
-    limit: int | None = None
-    batch: int | None = None
-    known: Mapping[tuple[int, int], bool | Failure] = field(default_factory=dict)
-    order: Order = by_left
-    asked: int = 0
 
     async def run(self, proposals: Sequence[Proposal]) -> None:
         """Ask until no pair is open: contested mentions first, then in rounds with the transitivity shortcut.
@@ -194,7 +182,7 @@ class ModelRounds:
             if not chosen and waiting:
                 self._stop(waiting)
                 return
-            for pair, answer in await self._ask(chosen, len(waiting)):
+            for pair, answer in zip(chosen, await self.ask(chosen, len(waiting)), strict=True):
                 self.comparison.apply_answer(pair, answer)
 
     def _one_per_cluster_pair(self, proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -218,8 +206,9 @@ class ModelRounds:
 
         Joining at the first "same" would make the order of questions decide whose deeds are whose.
         """
-        room = len(pairs) if self.limit is None else min(len(pairs), self.limit - self.asked)
-        answers = await self._ask(pairs[:room], len(pairs) - room + waiting)
+        limit = self.node.limit_comparisons
+        room = len(pairs) if limit is None else min(len(pairs), limit - self.asked)
+        answers = list(zip(pairs, await self.ask(pairs[:room], len(pairs) - room + waiting), strict=False))
         claims: dict[int, list[int]] = {}
         for pair, answer in answers:
             if answer is True:
@@ -238,8 +227,7 @@ class ModelRounds:
         return self.comparison.clusters.any_apart(mentions)
 
     def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
-        room = len(pairs) if self.limit is None else self.limit - self.asked
-        room = min(room, self.batch or room)
+        room = self.room(len(pairs))
         trial = self.comparison.clusters.copy()
         chosen: list[Proposal] = []
         later: list[Proposal] = []
@@ -252,18 +240,6 @@ class ModelRounds:
                 later.append(pair)
         return chosen, later
 
-    async def _ask(self, pairs: Sequence[Proposal], waiting: int) -> list[tuple[Proposal, bool | Failure]]:
-        before = self.asked
-
-        def report(done: int, total: int) -> None:
-            self.progress(before + done, before + total + waiting)
-
-        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
-        answers = await attempt_all(new, self.compare, report)
-        self.asked += len(new)
-        said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}
-        return [(pair, said[pair.left, pair.right]) for pair in pairs]
-
     def _settle(self, pair: Proposal) -> None:
         self.comparison.settle_without_model(pair)
         said = self.known.get((pair.left, pair.right))
@@ -274,4 +250,4 @@ class ModelRounds:
 
     def _stop(self, pairs: Sequence[Proposal]) -> None:
         for pair in pairs:
-            self.comparison.settle_without_model(pair, f"limit_comparisons {self.limit} was reached")
+            self.comparison.settle_without_model(pair, f"limit_comparisons {self.node.limit_comparisons} was reached")

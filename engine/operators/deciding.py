@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from engine.errors import ItemError
 from engine.language.common_checks import example_problems
 from engine.language.problems import Finding
 from engine.operators.accounting import Failure, attempt_all, require
@@ -23,6 +22,8 @@ LeanMethod = Literal["none", "anchors", "content_free", "batch", "reviewed"]
 
 RANDOM_ROWS = 10
 """Rows of random words that are asked about: their mean is then known to about a third of their spread."""
+
+_UNKNOWN = "the model's bias could not be found: "
 
 Read = Callable[[Values, str], Awaitable[float]]
 """Ask a question filled in with values, for a purpose, and return the log-odds of yes."""
@@ -125,7 +126,7 @@ async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Re
     answers = await read_all(reviewed, read, "reviewed row")
     first = next((answer for answer in answers if isinstance(answer, Failure)), None)
     if first is not None:
-        raise _unknown(first)
+        raise first.as_error(_UNKNOWN)
     truths = [row["output"][node.decision] for row in node.reviewed]
     return of_reviewed([answer for answer in answers if isinstance(answer, float)], truths, nothing)
 
@@ -133,17 +134,11 @@ async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Re
 async def read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
     """Ask about all rows, `what` each is; raises ItemError where no answer can be had."""
     numbered = [(values, f"bias: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
-    answers = await attempt_all(numbered, lambda item: read(*item), lambda done, total: None)
+    answers = await attempt_all(numbered, lambda item: read(*item))
     failures = [answer for answer in answers if isinstance(answer, Failure)]
     if failures and len(failures) == len(asked):
-        raise _unknown(failures[0])
+        raise failures[0].as_error(_UNKNOWN)
     return answers
-
-
-def _unknown(failure: Failure) -> ItemError:
-    return ItemError(
-        f"the model's bias could not be found: {failure.error}", advice=failure.advice, raw_reply=failure.raw_reply
-    )
 
 
 def told_bias(node: DecidingNode, bias: Bias, changed: int, count: int) -> Decision:

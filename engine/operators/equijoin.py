@@ -106,14 +106,13 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
         right = Side(other_texts, [row.values for row in rights])
         candidates = await block(node, node.name, left, right, comparer, tools, order)
     matching = Matching(
-        comparer,
-        tools.progress,
-        candidates.known,
+        node=node,
+        compare=comparer,
+        progress=tools.progress,
+        known=candidates.known,
+        order=order,
         most_left=node.most_left,
         most_right=node.most_right,
-        limit=node.limit_comparisons,
-        batch=node.compare_batch_size,
-        order=order,
     )
     verdicts = await matching.run(candidates.proposals)
     names = _names(texts, lefts), _names(other_texts, rights)

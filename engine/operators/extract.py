@@ -24,7 +24,7 @@ from engine.operators.asking import (
     fits,
     prompt_tokens,
     reads_of,
-    refuse_invalid,
+    refuse_invalid_parts,
     reply_room,
     visible,
 )
@@ -33,7 +33,7 @@ from engine.operators.document_lines import first_line_of
 from engine.plan.node import Traits
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, merge
-from models.protocol import Reply, canonical_json
+from engine.values.base import closed_object
 
 MOST_PATTERNS = 10
 PATTERN_ATTEMPTS = 2
@@ -117,7 +117,7 @@ async def extract(node: Extract, row: Row, tools: Tools) -> Sequence[Row]:
     for key, passages in zip(map(node.output_key, node.document_keys), extracted, strict=True):
         added[key] = _joined(node, [passage.text for passage in passages])
         copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
-    _refuse_invalid(node, row, added)
+    refuse_invalid_parts(node, row, added)  # a text may be read in several windows, and there may be several texts
     return [row.derive(node.name, {**row.values, **added}, copied=copied)]
 
 
@@ -125,13 +125,6 @@ def _joined(node: Extract, texts: Sequence[str]) -> str | list[str]:
     """Write passages as the field holds them, each text once."""
     texts = list(dict.fromkeys(texts))
     return "\n\n".join(texts) if node.format_extraction else texts
-
-
-def _refuse_invalid(node: Extract, row: Row, added: Mapping[str, Any]) -> None:
-    """Check what is about a text read in several windows, or about several texts: no one question can be repeated."""
-    if node.validate:
-        asked = Question("", {"properties": added}, "", row_id=row.id, values=row.values)
-        refuse_invalid(node, asked, Reply(value=added, text=canonical_json(added)))
 
 
 def _places(node: Extract, key: str, passages: Sequence[Passage]) -> Iterator[tuple[str, tuple[Span, ...]]]:
@@ -255,12 +248,7 @@ class _Asking:
         """Ask which of a window's lines hold what is wanted; the reply can name no others."""
         first = self.numbered.first_number
         line = {"type": "integer", "minimum": first + window.start, "maximum": first + max(window.stop - 1, 0)}
-        item = {
-            "type": "object",
-            "properties": {"start_line": line, "end_line": line},
-            "required": ["start_line", "end_line"],
-            "additionalProperties": False,
-        }
+        item = closed_object({"start_line": line, "end_line": line})
         return self._question(
             "extract_lines",
             self.numbered.show(window.start, window.stop),
@@ -303,12 +291,7 @@ class _Asking:
         )
         return Question(
             prompt=rendered.strip(),
-            json_schema={
-                "type": "object",
-                "properties": schema,
-                "required": list(schema),
-                "additionalProperties": False,
-            },
+            json_schema=closed_object(schema),
             form=form,
             read=read,
             texts=(document,),

@@ -148,7 +148,7 @@ def render(node: Gather, document: ChunkedDocument, index: int) -> str:
 def _current_section(document: ChunkedDocument, index: int) -> str:
     headers = document.chunks[index].headers
     if isinstance(headers, Failure):
-        raise ItemError(headers.error, advice=headers.advice)
+        raise headers.as_error()
     path = header_path(document.open_paths[index], headers)
     return "_Current Section:_ " + " > ".join(h.text for h in path) if path else ""
 

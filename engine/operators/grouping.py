@@ -1,4 +1,4 @@
-"""Group rows by their values: what reduce, code_reduce and sample have in common."""
+"""Group rows by their values: what reduce, code_reduce, sample and topk have in common."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        address = canonical_json([_unordered(row.values[key]) for key in keys]) if _has(row, keys) else row.id
+        address = written_alike([_unordered(row.values[key]) for key in keys]) if _has(row, keys) else row.id
         groups.setdefault(address, []).append(row)
     return list(groups.values())
 
@@ -44,12 +44,15 @@ def _has(row: Row, keys: Sequence[str]) -> bool:
 
 
 def _unordered(value: Any) -> Any:
-    plain = _plain(value)
-    return sorted(plain, key=canonical_json) if isinstance(plain, list) else plain
+    return sorted(value, key=written_alike) if isinstance(value, list | tuple) else value
+
+
+def written_alike(value: Any) -> str:
+    """Write a value as JSON, equal ones alike: keys in order, whole numbers without a fraction."""
+    return canonical_json(_plain(value))
 
 
 def _plain(value: Any) -> Any:
-    """Return what is written alike where it is equal: keys in order, whole numbers without a fraction."""
     match value:
         case Mapping():
             return {key: _plain(value[key]) for key in sorted(value)}

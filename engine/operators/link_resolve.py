@@ -74,13 +74,7 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         id_side = Side(ids, [items[id].values for id in ids])
         candidates = await block(node, node.link_key, link_side, id_side, comparer, tools, order)
     matching = Matching(
-        comparer,
-        tools.progress,
-        candidates.known,
-        most_left=1,
-        limit=node.limit_comparisons,
-        batch=node.compare_batch_size,
-        order=order,
+        node=node, compare=comparer, progress=tools.progress, known=candidates.known, order=order, most_left=1
     )
     verdicts = await matching.run(candidates.proposals)
     targets = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}

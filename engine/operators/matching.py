@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from engine.operators.accounting import Failure, attempt_all
-from engine.operators.blocking import Answer, Compare, Pair
-from engine.operators.pairs import Order, Proposal, by_left
+from engine.operators.blocking import Answer, PairAsking
+from engine.operators.pairs import Proposal
 
 NOT_ASKED_LIMIT = "limit_comparisons was reached"
 NOT_ASKED_FULL = "one of them has its most similar matches already"
@@ -17,23 +16,15 @@ Verdict = Answer | str
 """What became of a pair: the model's answer, or why it was not asked."""
 
 
-@dataclass
-class Matching:
+@dataclass(kw_only=True)
+class Matching(PairAsking):
     """Ask about pairs so that each row gets its most similar matches, and about no pair that cannot change that.
 
-    `most_left` and `most_right` are the matches that one left and one right row may have; None: any number. What is
-    asked at once is asked in `order`.
+    `most_left` and `most_right` are the matches that one left and one right row may have; None: any number.
     """
 
-    compare: Compare
-    progress: Callable[[int, int], None]
-    known: Mapping[Pair, Answer] = field(default_factory=dict)
     most_left: int | None = None
     most_right: int | None = None
-    limit: int | None = None
-    batch: int | None = None
-    order: Order = by_left
-    asked: int = 0
 
     def __post_init__(self) -> None:
         self._left: Counter[int] = Counter()
@@ -48,7 +39,7 @@ class Matching:
             if not ready:
                 self._verdicts += [(pair, NOT_ASKED_LIMIT) for pair in waiting]
                 break
-            for pair, answer in zip(ready, await self._ask(ready, len(waiting)), strict=True):
+            for pair, answer in zip(ready, await self.ask(ready, len(waiting)), strict=True):
                 self._verdicts.append((pair, answer))
                 if answer is True:
                     self._left[pair.left] += 1
@@ -58,8 +49,7 @@ class Matching:
     def _ready(self, waiting: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
         """Choose the pairs that must be asked about whatever is said of more similar ones."""
         ahead_left, ahead_right = Counter(self._left), Counter(self._right)
-        room = len(waiting) if self.limit is None else self.limit - self.asked
-        room = min(room, self.batch or room)
+        room = self.room(len(waiting))
         ready: list[Proposal] = []
         later: list[Proposal] = []
         for pair in waiting:
@@ -75,18 +65,6 @@ class Matching:
             ahead_left[pair.left] += 1
             ahead_right[pair.right] += 1
         return ready, later
-
-    async def _ask(self, pairs: Sequence[Proposal], waiting: int) -> list[Answer]:
-        new = sorted((p for p in pairs if (p.left, p.right) not in self.known), key=self.order)
-        before = self.asked
-
-        def report(done: int, total: int) -> None:
-            self.progress(before + done, before + total + waiting)
-
-        answers: list[bool | Failure] = await attempt_all(new, self.compare, report)
-        self.asked += len(new)
-        said = {**self.known, **{(p.left, p.right): answer for p, answer in zip(new, answers, strict=True)}}
-        return [said[p.left, p.right] for p in pairs]
 
 
 def _is_full(count: int, most: int | None) -> bool:

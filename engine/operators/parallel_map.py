@@ -19,7 +19,7 @@ from engine.operators.asking import (
     ModelNode,
     Question,
     ask,
-    refuse_invalid,
+    refuse_invalid_parts,
     require_shown,
     visible,
 )
@@ -28,7 +28,6 @@ from engine.operators.map import Map
 from engine.operators.row_prompts import REFUSED, row_question
 from engine.plan.node import Traits
 from engine.rows import Row
-from models.protocol import Reply, canonical_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +142,7 @@ async def answer(node: ParallelMap, row: Row, tools: Tools) -> Sequence[Row]:
     results = await succeed_all(numbers, lambda number: ask(node.maps[number], _question(node, row, number), tools))
     answers = {key: value for result in results for key, value in result.items()}
     ordered = {name: answers[name] for name in node.answered_fields}
-    _refuse_invalid(node, row, ordered)
+    refuse_invalid_parts(node, row, ordered)
     values = {**row.values, **ordered}
     return [row.derive(node.name, {k: v for k, v in values.items() if k not in node.drop_keys})]
 
@@ -153,13 +152,6 @@ def _question(node: ParallelMap, row: Row, number: int) -> Question:
     assert part_map.schema is not None  # a map of a prompt has one
     question = row_question(row, part.prompt, part_map.schema, visible(row.values, node.input), layout=part_map.layout)
     return replace(question, task=part.name or f"prompt {number + 1}", model=part.model)
-
-
-def _refuse_invalid(node: ParallelMap, row: Row, answer: dict[str, Any]) -> None:
-    """Check the expressions that are about the answers of several prompts; there is no one prompt to ask again."""
-    if node.validate:
-        asked = Question("", {"properties": answer}, "", row_id=row.id, values=row.values)
-        refuse_invalid(node, asked, Reply(value=answer, text=canonical_json(answer)))
 
 
 def _example_of(example: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

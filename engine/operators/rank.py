@@ -9,7 +9,7 @@ import functools
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -84,11 +84,6 @@ class Rank(ModelNode):
         budgets = (self.rerank_call_budget, self.call_budget)
         return next((n for n in budgets if n is not None), 10)
 
-    @property
-    def reads_embeddings(self) -> bool:
-        """Say whether the first order needs the embedding model."""
-        return self.initial_ordering_method != "likert"
-
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
         return Traits(
@@ -96,7 +91,7 @@ class Rank(ModelNode):
             writes=frozenset({RANK}),
             row_local=False,
             calls_model=self.budget > 0 or self.initial_ordering_method != "embedding",
-            embeds=self.reads_embeddings,
+            embeds=self.initial_ordering_method != "likert",
             reads_unknown=not self.input_keys,
         )
 
@@ -107,23 +102,23 @@ class Rank(ModelNode):
 
 async def run(node: Rank, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Put the rows in order; one that cannot be rated or read fails, the others are ranked without it."""
+    texts: dict[RowId, str] = {}
 
-    async def readable(row: Row) -> Sequence[Row]:
-        document_text(row, node.input_keys)
+    async def read(row: Row) -> Sequence[Row]:
+        texts[row.id] = document_text(row, node.input_keys)
         return [row]
 
-    outcome = await process_rows(node, rows, readable, tools)
-    ranked = await ranked_rows(node, outcome.rows, tools)
+    outcome = await process_rows(node, rows, read, tools)
+    ranked = await ranked_rows(node, outcome.rows, texts, tools)
     out = [row.derive(node.name, {**row.values, RANK: place}) for place, row in enumerate(ranked.rows, 1)]
     return Outcome(out, failed=[*outcome.failed, *ranked.failed], decisions=ranked.decisions)
 
 
-async def ranked_rows(node: Rank, rows: Sequence[Row], tools: Tools) -> Ranked:
-    """Return the rows that can be ranked, in order, without making new ones."""
-    texts = {row.id: document_text(row, node.input_keys) for row in rows}
+async def ranked_rows(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) -> Outcome:
+    """Return the rows that can be ranked, in order, without making new ones; the model sees their `texts`."""
     first = await first_order(node, rows, texts, tools)
     order, decisions = await refine(node, first.rows, texts, tools)
-    return Ranked(order, first.failed, decisions)
+    return Outcome(order, failed=first.failed, decisions=decisions)
 
 
 def document_text(row: Row, keys: Sequence[str]) -> str:
@@ -142,19 +137,10 @@ CALIBRATION_SHARE = 4
 Texts = Mapping[RowId, str]
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """Rows in order, the first one ranked highest, and those that could not be ranked."""
-
-    rows: Sequence[Row]
-    failed: Sequence[Failed] = ()
-    decisions: Sequence[Decision] = field(default=())
-
-
-async def first_order(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) -> Ranked:
+async def first_order(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) -> Outcome:
     """Order the rows by score; equals keep their order."""
     if len(rows) < 2:
-        return Ranked(rows)
+        return Outcome(rows)
     match node.initial_ordering_method:
         case "likert":
             scores, failed = await _ratings(node, rows, texts, tools)
@@ -165,7 +151,7 @@ async def first_order(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tool
             scores, failed = await _carried_over(node, rows, texts, tools)
     sign = -1 if node.direction == "desc" else 1
     rated = [row for row in rows if row.id in scores]
-    return Ranked(sorted(rated, key=lambda row: sign * scores[row.id]), failed)
+    return Outcome(sorted(rated, key=lambda row: sign * scores[row.id]), failed=failed)
 
 
 async def _ratings(
@@ -177,20 +163,17 @@ async def _ratings(
     size = node.batch_size
     batches = [rows[i : i + size] for i in range(0, len(rows), size)]
     results = await attempt_all(batches, rate, tools.progress)
-    alone = [[row] for batch, result in zip(batches, results, strict=True) for row in batch if _retries(batch, result)]
-    again = await attempt_all(alone, rate, tools.progress) if alone else []
+    again = [b for b, result in zip(batches, results, strict=True) if len(b) > 1 and isinstance(result, Failure)]
+    alone = [[row] for batch in again for row in batch]
+    retried = await attempt_all(alone, rate, tools.progress) if alone else []
     scores: dict[RowId, float] = {}
     failed: list[Failed] = []
-    for batch, result in [*zip(batches, results, strict=True), *zip(alone, again, strict=True)]:
+    for batch, result in [*zip(batches, results, strict=True), *zip(alone, retried, strict=True)]:
         if not isinstance(result, Failure):
             scores |= result
         elif len(batch) == 1:
             failed += fail(node, batch, result)
     return scores, failed
-
-
-def _retries(batch: Sequence[Row], result: Mapping[RowId, float] | Failure) -> bool:
-    return len(batch) > 1 and isinstance(result, Failure)
 
 
 async def _rate(
@@ -311,13 +294,13 @@ async def refine(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) ->
     if windows.reach < len(order):
         decisions.append(_beyond(node, windows.reach, len(order)))
     while left:
-        before = [row.id for row in order]
+        before = [row.id for row in order[: node.k]]  # the places that matter
         for start, stop in windows.bounds(len(order)):
             if not left:
                 break
             left -= 1
             decisions += await _refine_window(node, order, start, stop, texts, tools)
-        if [row.id for row in order] == before or _settled(before, [row.id for row in order], node.k):
+        if [row.id for row in order[: node.k]] == before:
             break
     return order, decisions
 
@@ -327,11 +310,6 @@ def _beyond(node: Rank, reach: int, rows: int) -> Decision:
     detail = f"{node.budget} windows of {node.window_size} rows do not reach them: the first order stands"
     places = f"places {reach + 1} to {rows}"
     return Decision(node.prompt.strip(), places, places, "undecided", "limit", detail)
-
-
-def _settled(before: Sequence[str], after: Sequence[str], k: int | None) -> bool:
-    """Say whether a pass changed nothing about the places that matter."""
-    return k is not None and before[:k] == after[:k]
 
 
 async def _refine_window(

@@ -264,11 +264,10 @@ async def _compare(
     comparison.reason = comparer.reason
     asking.expect(proposals)
     rounds = ModelRounds(
-        comparison,
-        comparer,
-        tools.progress,
-        limit=node.limit_comparisons,
-        batch=node.compare_batch_size,
+        node=node,
+        comparison=comparison,
+        compare=comparer,
+        progress=tools.progress,
         known=candidates.known,
         order=asking.order,
     )

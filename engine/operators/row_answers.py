@@ -16,6 +16,7 @@ from engine.operators.asking import Question, ask, ask_once, ask_reply, fits, qu
 from engine.operators.base import Outcome, Rejected, Tools
 from engine.operators.row_prompts import RowPromptNode, row_question, with_anchors
 from engine.rows import Row, RowId
+from engine.values.base import closed_object
 from models.protocol import Reply, canonical_json
 
 Answered = Callable[[Row, Sequence[Reply]], Sequence[Row] | Rejected]
@@ -56,14 +57,9 @@ async def ask_rows(
 MOST_ANCHORS = 10
 """Reference points that are asked for at most; they are read again with every row."""
 
-_ANCHORS = {
-    "type": "object",
-    "properties": {
-        "reference_points": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ANCHORS}
-    },
-    "required": ["reference_points"],
-    "additionalProperties": False,
-}
+_ANCHORS = closed_object(
+    {"reference_points": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ANCHORS}}
+)
 
 Example = Mapping[str, str]
 
@@ -97,14 +93,12 @@ async def _examples(
         answer = await ask(node, row_question(row, prompt, schema, seen, layout=node.layout), tools)
         return {"input": to_json(_mentioned(prompt, seen)), "answer": to_json(answer)}
 
-    results = await attempt_all(sample, example, lambda done, total: None)
+    results = await attempt_all(sample, example)
     examples = [result for result in results if not isinstance(result, Failure)]
     first = next((result for result in results if isinstance(result, Failure)), None)
     if not examples and first is not None:
-        raise ItemError(
-            f"calibration: none of the {len(sample)} rows of the sample could be answered; the first: {first.error}",
-            advice=first.advice,
-            raw_reply=first.raw_reply,
+        raise first.as_error(
+            f"calibration: none of the {len(sample)} rows of the sample could be answered; the first: "
         )
     return examples
 
@@ -161,12 +155,7 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
     }
     return Question(
         prompt=with_anchors(prompt, prompt.render(inputs=seen), "as_written", anchors),
-        json_schema={
-            "type": "object",
-            "properties": answers,
-            "required": list(answers),
-            "additionalProperties": False,
-        },
+        json_schema=closed_object(answers),
         form=prompt_template("batch_form").render(form=schema.describe(), count=len(rows)).strip(),
         texts=[text for values in seen for text in texts_of(values, prompt, variable="inputs")],
         task=f"batch of {len(rows)}",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.errors import ItemError
 from engine.language.layout import lay_out, shows_document
 from engine.language.schema import Schema
 from engine.language.templates import Template
@@ -93,7 +92,7 @@ class Comparer:
             if self._bias is None:
                 self._bias = await attempt(self._find, self.node)
         if isinstance(self._bias, Failure):
-            raise ItemError(self._bias.error, advice=self._bias.advice, raw_reply=self._bias.raw_reply)
+            raise self._bias.as_error()
         return self._bias
 
     async def _find(self, node: ComparingNode) -> Bias:

@@ -16,13 +16,12 @@ from engine.language.templates import Template
 from engine.operators.accounting import Failure, attempt, fail, require, value_of
 from engine.operators.asking import visible
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
-from engine.operators.grouping import group_rows
+from engine.operators.grouping import group_rows, written_alike
 from engine.operators.vectors import text_to_embed
-from engine.plan.frozen import FrozenMap, freeze, thaw
+from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.ranking import best, embed_whole, rank_by_embedding, rank_by_text
-from models.protocol import canonical_json
 
 Method = Literal["uniform", "first", "outliers", "custom", "top_embedding", "top_fts"]
 NOT_SAMPLED = "not sampled"
@@ -89,10 +88,10 @@ class Sample(Node):
         )
 
     def _check_strata(self) -> None:
-        require(self, not (self.strata and self.method == "custom"), "method custom cannot be stratified")
+        require(self, not (self.stratify_key and self.method == "custom"), "method custom cannot be stratified")
         require(
             self,
-            bool(self.strata) or not self.samples_per_group,
+            bool(self.stratify_key) or not self.samples_per_group,
             "samples_per_group needs stratify_key",
             "Name a field.",
         )
@@ -121,11 +120,6 @@ class Sample(Node):
             require(self, not self.keys and self.query is None, "keys and query belong to top_embedding and top_fts")
 
     @property
-    def strata(self) -> tuple[str, ...]:
-        """Return the fields whose values make the groups."""
-        return tuple(self.stratify_key)
-
-    @property
     def is_ranked(self) -> bool:
         """Say whether the best rows are taken, best first."""
         return self.method in ("top_embedding", "top_fts")
@@ -140,7 +134,7 @@ class Sample(Node):
         wanted = self.samples if isinstance(self.samples, tuple) else ()
         listed = {key for entry in wanted for key in entry}
         return Traits(
-            reads=frozenset({*self.strata, *self.embedding_keys, *self.keys, *listed})
+            reads=frozenset({*self.stratify_key, *self.embedding_keys, *self.keys, *listed})
             | (self.query.reads() if self.query else frozenset()),
             writes=frozenset(self.added),
             cardinality="zero_or_one",
@@ -154,7 +148,7 @@ class Sample(Node):
     @property
     def _first_rows(self) -> int | None:
         """Return how many of the first rows are kept, whatever they hold; None where that is not all that counts."""
-        counts = self.method == "first" and not self.strata and type(self.samples) is int
+        counts = self.method == "first" and not self.stratify_key and type(self.samples) is int
         return self.samples if counts and isinstance(self.samples, int) else None
 
 
@@ -190,13 +184,13 @@ async def _groups(node: Sample, rows: Sequence[Row]) -> tuple[list[list[Row]], l
     """Part the rows by their strata; a row without one of the fields fails."""
 
     async def check(row: Row) -> None:
-        for key in node.strata:
+        for key in node.stratify_key:
             value_of(row, key)
 
     results = [(row, await attempt(check, row)) for row in rows]
     good = [row for row, result in results if not isinstance(result, Failure)]
     failed = [f for row, result in results if isinstance(result, Failure) for f in fail(node, [row], result)]
-    return (group_rows(good, node.strata) if good else []), failed
+    return (group_rows(good, node.stratify_key) if good else []), failed
 
 
 def _counts(node: Sample, sizes: Sequence[int]) -> list[int]:
@@ -213,8 +207,8 @@ async def _take(node: Sample, rows: Sequence[Row], count: int, chance: random.Ra
         case "first":
             return [Taken(row) for row in rows[:count]]
         case "uniform":
-            drawn = draw_by_size(rows, count, chance) if node.weight else draw(rows, count, chance)
-            return [Taken(rows[index]) for index in drawn]
+            drawn = draw_by_size(rows, count, chance) if node.weight else chance.sample(range(len(rows)), count)
+            return [Taken(rows[index]) for index in sorted(drawn)]
         case "custom":
             return [Taken(row) for row in _matching(node, rows)]
         case "outliers":
@@ -226,10 +220,11 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
     """Find the rows that have the values of an entry of `samples`; an entry that no row fits is an error."""
     chosen: dict[str, Row] = {}
     for entry in node.samples if isinstance(node.samples, tuple) else ():
-        fitting = [row for row in rows if all(k in row.values and _same(row.values[k], v) for k, v in entry.items())]
+        wanted = written_alike(entry)
+        fitting = [row for row in rows if written_alike({k: v for k, v in row.values.items() if k in entry}) == wanted]
         if not fitting:
             raise PipelineError(
-                f"no row has the values {canonical_json(thaw(entry))} of samples",
+                f"no row has the values {wanted} of samples",
                 advice="Remove the entry, or correct its values; text and numbers are different.",
                 operator=node.name,
             )
@@ -237,16 +232,12 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
     return list(chosen.values())
 
 
-def _same(left: Any, right: Any) -> bool:
-    return canonical_json(thaw(left)) == canonical_json(thaw(right))
-
-
 async def _by_distance(node: Sample, rows: Sequence[Row], tools: Tools) -> list[Row]:
     """Keep the outliers, or all but them."""
     values = [row.values for row in rows] + ([node.center] if node.center else [])
     vectors = await embed_whole([text_to_embed(v, node.embedding_keys) for v in values], tools.embed)
     center = vectors[-1] if node.center else None
-    outliers = farthest(vectors[: len(rows)], center, Cut(node.std, node.outliers))
+    outliers = _farthest(node, vectors[: len(rows)], center)
     return [row for index, row in enumerate(rows) if (index in outliers) == node.keep]
 
 
@@ -262,14 +253,6 @@ async def _best(node: Sample, rows: Sequence[Row], count: int, tools: Tools) -> 
 
 
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Where outliers begin: beyond `std` standard deviations, or with the `samples` farthest rows."""
-
-    std: float | None
-    samples: int | float | None
 
 
 def count_of(samples: int | float, total: int) -> int:
@@ -293,11 +276,6 @@ def shares(count: int, sizes: Sequence[int]) -> list[int]:
     return taken
 
 
-def draw(rows: Sequence[Row], count: int, chance: random.Random) -> list[int]:
-    """Draw `count` rows, each as likely as any other; indices in order."""
-    return sorted(chance.sample(range(len(rows)), count))
-
-
 def draw_by_size(rows: Sequence[Row], count: int, chance: random.Random) -> list[int]:
     """Draw `count` rows, longer ones more likely (paper, section 4.1); indices in order.
 
@@ -315,15 +293,15 @@ def size_of(row: Row) -> int:
     return sum(len(value) for value in row.values.values() if isinstance(value, str))
 
 
-def farthest(vectors: NDArray[np.float32], center: NDArray[np.float32] | None, cut: Cut) -> set[int]:
-    """Return the indices of outliers: vectors far from `center`, the mean if None."""
+def _farthest(node: Sample, vectors: NDArray[np.float32], center: NDArray[np.float32] | None) -> set[int]:
+    """Return the indices of outliers: beyond `std` deviations from `center` (None: the mean), or so many farthest."""
     middle = vectors.mean(axis=0) if center is None else center
     distances = np.linalg.norm(vectors - middle, axis=1)
-    if cut.std is not None:
+    if node.std is not None:
         spread = float(np.sqrt(vectors.var(axis=0).sum()))
-        return {int(index) for index in np.flatnonzero(distances > cut.std * spread)}
+        return {int(index) for index in np.flatnonzero(distances > node.std * spread)}
     order = sorted(range(len(distances)), key=lambda i: (-float(distances[i]), i))
-    return set(order[: count_of(cut.samples or 0, len(vectors))])
+    return set(order[: count_of(node.outliers or 0, len(vectors))])
 
 
 OPERATOR = Operator(Sample, run)

@@ -11,12 +11,12 @@ from engine.language.templates import Template
 from engine.operators.accounting import all_or_none, process_rows, require, value_of
 from engine.operators.asking import ModelNode, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.rank import Rank, Ranked, document_text, ranked_rows
+from engine.operators.grouping import written_alike
+from engine.operators.rank import Rank, document_text, ranked_rows
 from engine.operators.sample import count_of
 from engine.plan.node import Traits
 from engine.rows import Row
 from engine.text.ranking import best, rank
-from models.protocol import canonical_json
 
 COMPARE = "llm_compare"
 
@@ -129,7 +129,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
 
     async def read(row: Row) -> Sequence[Row]:
         query = node.query.render(input=visible(row.values))
-        group = canonical_json([query, [value_of(row, key) for key in node.stratify_key]])
+        group = written_alike([query, [value_of(row, key) for key in node.stratify_key]])
         entries[row.id] = _Entry(row, document_text(row, _present(node, row)), query, group)
         return [row]
 
@@ -168,7 +168,8 @@ async def _scored(node: TopK, group: Sequence[_Entry], tools: Tools) -> Outcome:
 
 async def _compared(node: TopK, group: Sequence[_Entry], tools: Tools) -> Outcome:
     by_row = {entry.row.id: entry for entry in group}
-    ranked: Ranked = await ranked_rows(node.ranking(group[0].query), [entry.row for entry in group], tools)
+    texts = {entry.row.id: entry.text for entry in group}
+    ranked = await ranked_rows(node.ranking(group[0].query), [entry.row for entry in group], texts, tools)
     count = node.count(len(group))
     rows = [
         row.derive(node.name, {**row.values, node.rank_key: place}) for place, row in enumerate(ranked.rows[:count], 1)

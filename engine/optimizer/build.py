@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,14 +24,14 @@ from engine.optimizer.agent_client import CountingModel, Reuse
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import Evaluation, Ids, Observe, Rates, source_fields
+from engine.optimizer.evaluating import Evaluation, Observe, Rates, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
 from engine.optimizer.frontier import Choice, Point, Policy, choose, frontier
 from engine.optimizer.gold import Gold, reviewed_gold, reviewed_run
 from engine.optimizer.guarding import SECONDS, guarding, guards
 from engine.optimizer.proposing import Proposer
 from engine.optimizer.sample_runs import SampleRunner, Speed
-from engine.optimizer.sampling import Sample, code_books, joined_terms
+from engine.optimizer.sampling import Sample, code_books, joined_terms, uniform
 from engine.optimizer.search import Search
 from engine.plan.plan import Plan
 from engine.results.gold import gold_rows
@@ -187,6 +186,8 @@ class _Build:
         books, terms = code_books(plan, rows), joined_terms(plan, rows)
         sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows, books=books, terms=terms)
         count = sample.enough(options.rows)
+        fields = source_fields(sample)
+        self._runner.source_fields = {name: names for name, names in fields.items() if names}
         self._runner.whole = {name: round(draw.times * len(rows)) for name, rows in sample.documents.items()}
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self._agent_pool.model(name), "loading the model")
@@ -200,13 +201,11 @@ class _Build:
             speed=self._speed,
             sample=sample,
             user=plan,
-            facts=Facts(
-                context_tokens=reader.context_tokens, models=options.other_models, source_fields=source_fields(sample)
-            ),
+            facts=Facts(context_tokens=reader.context_tokens, models=options.other_models, source_fields=fields),
             emit=self._emit,
             measure=options.measure,
             clock=self._clock,
-            ids=Ids(baseline.id),
+            ids=itertools.count(baseline.id + 1),
         )
         search = Search(evaluation, baseline, count, options.depth)
         watch(search)
@@ -310,7 +309,7 @@ class _Build:
             return
         parent, made = entry.candidate, []
         for guard in placed:
-            parent = guarding(search.evaluation.ids.next(), parent, guard)
+            parent = guarding(next(search.evaluation.ids), parent, guard)
             made.append(parent)
         last = replace(entry, candidate=parent, outputs={})
         try:
@@ -456,16 +455,10 @@ def _whole(plan: Plan) -> Region:
 
 def _same(search: Search, baseline: Candidate, count: int) -> Contest | None:
     """Return the contest about the only part of a pipeline, where it came to its end on the whole sample."""
-    part = _part(search, baseline)
-    is_done = part is not None and part.level == count and bool(part.ranked(count))
-    return part if is_done else None
-
-
-def _part(search: Search, baseline: Candidate) -> Contest | None:
-    """Return the contest about the user's whole pipeline, None where it has several parts."""
     whole = _whole(baseline.plan)
-    same = [contest for contest in search.contests if contest.own.candidate is baseline and contest.region == whole]
-    return same[0] if same and len(baseline.plan.steps) == 1 else None
+    same = (contest for contest in search.contests if contest.own.candidate is baseline and contest.region == whole)
+    part = next(same, None) if len(baseline.plan.steps) == 1 else None
+    return part if part is not None and part.level == count and part.ranked(count) else None
 
 
 async def read_datasets(
@@ -518,7 +511,7 @@ def reviewed(case: Case, run_id: str | None, datasets: Mapping[str, Sequence[Row
     What is known of a document says nothing of one of its pages, so one that several rows were made of is left out.
     """
     made: dict[DocumentId, set[RowId]] = {}
-    for row in chain.from_iterable(datasets.values()):
+    for row in itertools.chain.from_iterable(datasets.values()):
         if row.document_id:
             made.setdefault(row.document_id, set()).add(row.id)
     by_document = {document: next(iter(ids)) for document, ids in made.items() if len(ids) == 1}
@@ -553,15 +546,10 @@ class FileDraw:
         """Choose files, in the order of their paths."""
         sizes = {path: max(1, path.stat().st_size) for path in files if path.is_file()}
         kept = set(self.reviewed) & sizes.keys()
-        for path in sorted(sizes, key=lambda path: -math.log(self._uniform(path)) / sizes[path]):
+        for path in sorted(sizes, key=lambda path: -math.log(uniform(self.seed, path.name)) / sizes[path]):
             if len(kept) >= self.rows * FILES_PER_ROW:
                 break
             kept.add(path)
         self.all_bytes += sum(sizes.values())
         self.chosen_bytes += sum(sizes[path] for path in kept)
         return sorted(kept, key=lambda path: path.parts)
-
-    def _uniform(self, path: Path) -> float:
-        """Return a number in (0, 1) that depends on the seed and the file's name alone."""
-        digest = hashlib.sha256(f"{self.seed} {path.name}".encode(errors="surrogateescape")).digest()
-        return (int.from_bytes(digest[:8], "big") + 0.5) / 2**64

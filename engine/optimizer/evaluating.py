@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -118,23 +117,11 @@ class Observe(Protocol):
         """Return the output of a plan: `inputs` are the rows that came into the part that is rated."""
 
 
-@dataclass
-class Ids:
-    """Numbers for plans, from 1."""
-
-    last: int = 0
-
-    def next(self) -> int:
-        """Return another number."""
-        self.last += 1
-        return self.last
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """All that a search needs to try plans. `facts` are what is known beside the plans, without fields' lengths.
 
-    `user` is the plan as the user wrote it; `measure` is the user's own measure of results.
+    `user` is the plan as the user wrote it; `measure` is the user's own measure of results; `ids` numbers plans.
     """
 
     runner: SampleRunner
@@ -146,9 +133,9 @@ class Evaluation:
     user: Plan
     facts: Facts
     emit: Emit
-    measure: Measure | None = None
-    clock: Callable[[], float] = time.monotonic
-    ids: Ids = field(default_factory=Ids)
+    measure: Measure | None
+    clock: Callable[[], float]
+    ids: Iterator[int]
     spent: dict[str, float] = field(default_factory=dict)
     """Seconds by what they went into: proposing, running, weighing."""
 
@@ -266,12 +253,9 @@ class Evaluation:
         self, rows: Sequence[Row], output: PlanOutput | None = None, matches: Sequence[Mapping[str, Any]] = ()
     ) -> Facts:
         """Add to the facts the typical length of each field of rows, and how answers look that were made of them."""
-        facts = self.facts
-        return Facts(
-            context_tokens=facts.context_tokens,
-            models=facts.models,
+        return replace(
+            self.facts,
             field_tokens=typical_tokens(rows),
-            source_fields=facts.source_fields,
             answers=seen_answers(output),
             matches=matches,
             identifiers=identifiers(rows),

@@ -54,7 +54,7 @@ class CandidateFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateDropped(Event):
-    """A plan could not be run, or a directive made none (`plan` 0)."""
+    """A plan could not be run, or a directive made none."""
 
     plan: int
     parent: int

@@ -138,9 +138,7 @@ class _Rounds:
         """Ask; return what was wrong where there is no whole reply."""
         try:
             return await self.agent.ask(asked)
-        except ItemError as error:
-            return (str(error),)
-        except PromptTooLong as error:
+        except (ItemError, PromptTooLong) as error:
             return (str(error),)
         except ModelError as error:
             if error.is_environment:

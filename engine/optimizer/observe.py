@@ -191,11 +191,10 @@ def _prompts(plan: Plan) -> list[str]:
 
 def _listing(plan: Plan) -> dict[str, Template]:
     """Return the prompts of the maps of a plan that write a list, by its field."""
-    maps = [node for node in plan.operators if isinstance(node, Map) and node.prompt and node.schema]
     return {
         field.name: node.prompt
-        for node in maps
-        if node.prompt and node.schema
+        for node in plan.operators
+        if isinstance(node, Map) and node.prompt and node.schema
         for field in node.schema.fields
         if isinstance(field.type, ListOf)
     }

@@ -168,7 +168,7 @@ async def item_odds(agent: Agent, outputs: Sequence[PlanOutput]) -> Mapping[RowI
         )
         return log_odds_of(await agent.ask(question), BELONGS, YES_NO)
 
-    answers = await attempt_all(items, ask, lambda done, total: None)
+    answers = await attempt_all(items, ask)
     odds: dict[RowId, dict[str, float]] = {}
     for item, answer in zip(items, answers, strict=True):
         if not isinstance(answer, NoAnswer):

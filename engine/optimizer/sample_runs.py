@@ -23,6 +23,7 @@ from engine.executor.events import Emit, Event
 from engine.executor.model_pool import ModelPool
 from engine.executor.retrieval import Retrieval
 from engine.executor.tools import RunResources
+from engine.language.checks import SourceFields, fields_joined
 from engine.operators.accounting import all_or_none
 from engine.operators.base import Outcome
 from engine.operators.equijoin import Equijoin
@@ -134,6 +135,8 @@ class SampleRunner:
         self.reuse = Reuse()
         self.whole: Mapping[str, int] = {}
         """How many rows the datasets have that are drawn from: a limit of comparisons is for all of them."""
+        self.source_fields: SourceFields = {}
+        """The fields of the datasets: a join names its fields by them, also where no row of one side is drawn."""
         self._case = case
         self._pool = pool
         self._asking = asking
@@ -174,17 +177,18 @@ class SampleRunner:
 
     def resources(self, plan: Plan, retrieval: Retrieval) -> RunResources:
         """Return what the calls of a plan share."""
-        prompt = plan.system_prompt
+        joins = any(node.traits().inputs == 2 for node in plan.operators)
         return RunResources(
             case=self._case,
             asking=self._asking,
             pool=self._pool,
             settings=plan.settings,
             retrieval=retrieval,
-            system_prompt="\n".join(text for text in (prompt.persona, prompt.dataset_description) if text),
+            system_prompt=plan.system_prompt.text,
             trusts_code=self._trusts_code,
             includes_hidden=plan.includes_hidden,
             code=self._code,
+            joined_fields=fields_joined(plan, source_fields=self.source_fields) if joins else {},
         )
 
     async def backend_of(self, plan: Plan, node: Node) -> ModelBackend | None:
@@ -349,6 +353,7 @@ class _PlanRun:
                 retriever,
                 [row_digest(row) for row in indexed],
                 [[row_digest(row) for row in side] for side in sides or (rows,)],
+                *([self._resources.joined_fields.get(node.name)] if sides else []),
             ]
         )
 

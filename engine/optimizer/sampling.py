@@ -51,12 +51,12 @@ def drawn(rows: Sequence[Row], seed: int) -> list[Row]:
 
     Efraimidis and Spirakis 2006: the smallest -ln(u) / size first, where u is uniform; here by row, from the seed.
     """
-    return sorted(rows, key=lambda row: (-math.log(_uniform(seed, row.id)) / row_characters(row.values), row.id))
+    return sorted(rows, key=lambda row: (-math.log(uniform(seed, row.id)) / row_characters(row.values), row.id))
 
 
-def _uniform(seed: int, name: str) -> float:
+def uniform(seed: int, name: str) -> float:
     """Return a number that is uniform in (0, 1) over names, the same for the same name."""
-    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    digest = hashlib.sha256(f"{seed} {name}".encode(errors="surrogateescape")).digest()
     return (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
 
 

@@ -50,6 +50,27 @@ class Screening:
     dropped: list[tuple[Candidate, str]]
     matching: Callable[[Plan, Place, Facts], Sequence[Fitting]]
 
+    def fillable(self, contest: Contest, base: Candidate, fitting: Sequence[Fitting]) -> list[Fitting]:
+        """Leave out directives of which no parameters can be written down here; the reason is told."""
+        able: list[Fitting] = []
+        for directive, site in fitting:
+            try:
+                for params in directive.variants(site):
+                    directive.prompts(site, params)
+            except RedwellError as error:
+                made = Candidate(
+                    id=next(self.evaluation.ids),
+                    plan=base.plan,
+                    parent=base.id,
+                    directive=directive.name,
+                    step=site.step,
+                    depth=contest.depth,
+                )
+                self._drop(made, str(error))
+            else:
+                able.append((directive, site))
+        return able
+
     async def screen(
         self, contest: Contest, trials: Sequence[Trial], count: int, rows: Sequence[Row], budget: Budget
     ) -> Sequence[Trial]:
@@ -92,13 +113,15 @@ class Screening:
             plan = base.candidate.plan
             facts = self.evaluation.facts_about(rows, base.outputs[count], contest.matches)
             fittings = [
-                fitting for place in contest.region.places(plan) for fitting in self.matching(plan, place, facts)
+                fitting
+                for place in contest.region.places(plan)
+                for fitting in self.matching(plan, place, facts)
+                if fitting[0].name == other.candidate.directive
             ]
-            for directive, site in fittings:
-                if directive.name == other.candidate.directive:
-                    proposal = Proposal(params=directive.variants(site)[0], by_model=False)
-                    if await self._tried(contest, base, (directive, site), proposal, rows, count, budget):
-                        return
+            for directive, site in self.fillable(contest, base.candidate, fittings):
+                proposal = Proposal(params=directive.variants(site)[0], by_model=False)
+                if await self._tried(contest, base, (directive, site), proposal, rows, count, budget):
+                    return
 
     async def _tried(  # noqa: PLR0913, PLR0917 - what a rewrite is tried with
         self,
@@ -147,7 +170,7 @@ class Screening:
         if not reason and any(after.digest == known.plan.digest for known in self.candidates.values()):
             return None
         made = Candidate(
-            id=self.evaluation.ids.next(),
+            id=next(self.evaluation.ids),
             plan=after,
             parent=base.id,
             directive=directive.name,
@@ -158,13 +181,17 @@ class Screening:
             params=proposal.params.to_json() if proposal is not None else {},
             complaints=proposal.complaints if proposal is not None else (),
         )
-        self.candidates[made.id] = made
         if reason or proposal is None:
-            self.dropped.append((made, reason))
-            self.evaluation.drop(made, reason)
+            self._drop(made, reason)
             return None
+        self.candidates[made.id] = made
         self.evaluation.tell_found(made)
         return made
+
+    def _drop(self, made: Candidate, reason: str) -> None:
+        self.candidates[made.id] = made
+        self.dropped.append((made, reason))
+        self.evaluation.drop(made, reason)
 
     def _unsound(self, plan: Plan) -> str:
         """Say what a static check finds wrong with a rewritten plan; "" for nothing."""

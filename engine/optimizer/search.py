@@ -148,7 +148,7 @@ class Search:
         contest.matches = await self.evaluation.matches(contest, place, counts[0], budget)
         facts = self.evaluation.facts_about(rows, contest.own.output, contest.matches)
         fitting = [(d, site) for d, site in matching(baseline.plan, place, facts) if d.name not in seen]
-        fitting = promising(fitting, self._gains)
+        fitting = self._screening.fillable(contest, baseline, promising(fitting, self._gains))
 
         async def deepen(entry: Entry, time: Budget) -> Entry:
             return await self._inside(entry, contest, seen, time)

@@ -38,6 +38,11 @@ class SystemPrompt:
     dataset_description: str = ""
     persona: str = ""
 
+    @property
+    def text(self) -> str:
+        """Return the parts there are, the persona first."""
+        return "\n".join(text for text in (self.persona, self.dataset_description) if text)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:

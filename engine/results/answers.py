@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -46,12 +46,12 @@ def question_columns(runs: Runs, run_id: str) -> tuple[QuestionColumn, ...]:
 def _questions(pipeline_yaml: str) -> tuple[QuestionColumn, ...]:
     plan = parse_pipeline(pipeline_yaml).plan
     nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Answer)]
-    columns = {asked.name: _question(node, asked) for node in nodes for asked in node.asked}
+    columns = {
+        asked.name: QuestionColumn(node.name, asked.name, asked.question.text.strip(), asked)
+        for node in nodes
+        for asked in node.asked
+    }
     return tuple(columns.values())
-
-
-def _question(node: Answer, asked: AskedQuestion) -> QuestionColumn:
-    return QuestionColumn(node.name, asked.name, asked.question.text.strip(), asked)
 
 
 def answers_of(case: Case, run_id: str, row_id: str) -> tuple[ShownAnswer, ...]:
@@ -75,7 +75,10 @@ def _answer(
 ) -> ShownAnswer:
     items = [item for item in values[f"{asked.name}_items"] if isinstance(item, Mapping)]
     alone = documents[0] if len(documents) == 1 else ""
-    shown_items = (_item(item, _document(evidence, f"{asked.name}_items[{n}]") or alone) for n, item in _first(items))
+    shown_items = [
+        _item(item, _document(evidence, f"{asked.name}_items[{n}]") or alone)
+        for n, item in enumerate(items[:MOST_ITEMS])
+    ]
     return ShownAnswer(
         operator=asked.operator,
         name=asked.name,
@@ -89,10 +92,6 @@ def _answer(
         count=len(items),
         document_name=str(values.get(FILENAME) or "") if alone else "",
     )
-
-
-def _first(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    yield from enumerate(items[:MOST_ITEMS])
 
 
 def _document(evidence: Sequence[EvidenceRecord], path: str) -> str:

@@ -19,8 +19,6 @@ from engine.loader import parse_pipeline
 from engine.results.shown import LONGEST_SAID
 from storage.export.atomic import replacing
 
-"""Characters of what a person says that a question means."""
-
 
 def clarify(file: Path, operator: str, question: str, said: str, document: str = "") -> None:
     """Say in a pipeline file what a question means: `question` is its name, `said` empty takes that back.

@@ -27,9 +27,9 @@ class Doubt:
     """What speaks against a row. `cells` say it by column, for people.
 
     `disagreement` is 1 less the lowest share of agreement among its fields, or the lowest probability of there being an
-    entry in a list or none; 0 without several readings and lists. `failed` are
-    the checks it fails: typed values that could not be read, answers that are partial or in conflict, and values that
-    were looked for in the records and not found.
+    entry in a list or none; 0 without several readings and lists. `failed` are the checks it fails: typed values that
+    could not be read, answers that are partial or in conflict, and values that were looked for in the records and not
+    found.
     """
 
     disagreement: float

@@ -121,12 +121,9 @@ def make_network(rows: Iterable[NetworkRow], choice: NetworkChoice) -> Network:
     order = sorted(named, key=lambda key: (-len(named[key]), key[2].casefold(), key))
     places = {key: place for place, key in enumerate(order)}
     nodes = tuple(Node(key[0], key[2], tuple(columns.get(key, ())), tuple(named[key])) for key in order)
-    links = [_link(places[first], places[second], tuple(ids)) for (first, second), ids in linked.items()]
+    ends = (((places[first], places[second]), ids) for (first, second), ids in linked.items())
+    links = [Link(min(pair), max(pair), tuple(ids)) for pair, ids in ends]
     return Network(nodes, tuple(sorted(links, key=lambda link: (link.first, link.second))))
-
-
-def _link(first: int, second: int, rows: tuple[str, ...]) -> Link:
-    return Link(min(first, second), max(first, second), rows)
 
 
 def _named_in(row: NetworkRow, choice: NetworkChoice) -> list[tuple[_Key, str]]:

@@ -277,10 +277,6 @@ def _short_note(digits: str | None, year: int | None) -> str | None:
     return f"the year {digits} is read as {year}" if digits is not None else None
 
 
-def spans_between(text: str, mentions: list[DateMention]) -> Iterator[str]:
-    """Yield the folded text before the first mention, between two, and behind the last."""
-    folded, begin = _fold_in_place(plain(text)), 0
-    for mention in mentions:
-        yield folded[begin : mention.begin]
-        begin = mention.end
-    yield folded[begin:]
+def text_before(text: str, mention: DateMention) -> str:
+    """Return the text before a mention, folded."""
+    return _fold_in_place(plain(text))[: mention.begin]

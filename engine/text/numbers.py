@@ -6,16 +6,11 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-WORD_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        (
-            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-            *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-            "twenty",
-        )
-    )
-}
+_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+)
+WORD_NUMBERS = {word: value for value, word in enumerate(_WORDS.split())}
 _NUMERAL = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _MENTION = re.compile(
     rf"(?<![\w.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?![\w:/]|[.,:/-]\d)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.text.normalise import plain, words
-from engine.values.base import ORIGINAL, Normalised, ValueType
+from engine.values.base import ORIGINAL, Normalised, ValueType, closed_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,22 +16,12 @@ class Address(ValueType):
 
     name = "address"
     parts = ("street", "postal_code", "city", "region", "country")
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 70
+    tokens = 70
 
     def model_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what the model writes: the address as it stands, then its parts."""
         part = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-        properties = {ORIGINAL: {"type": "string"}, **dict.fromkeys(self.parts, part)}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
+        return closed_object({ORIGINAL: {"type": "string"}, **dict.fromkeys(self.parts, part)})
 
     def read(self, written: Any) -> Normalised:
         """Keep the parts that stand in the address as it was copied; leave out the others and say so."""

@@ -26,9 +26,6 @@ from engine.values.figures import (
     with_decimals,
 )
 
-LONGEST = 300
-"""Characters of an amount as a model may copy it."""
-
 _UNIT = re.compile(
     r"(?:/|\b(?:per(?!\s?cent)|each|every|pro|je|an(?=\s+hour)"
     r"|a(?=\s+(?:day|week|month|year|quarter|night|claim|unit|piece|share)))\b)\s*[^,;()]{1,60}"
@@ -88,6 +85,7 @@ class Amount(ValueType):
     name = "amount"
     parts = ("value", "currency", "unit")
     option_names = ("currency", "decimal")
+    tokens = 10
 
     currency: str = ""
     decimal: str = ""
@@ -100,15 +98,6 @@ class Amount(ValueType):
         if self.decimal not in ("", "point", "comma"):
             advice = did_you_mean(self.decimal, ("point", "comma"))
             raise UsageError(f"{self.decimal!r} is no decimal mark", advice=advice)
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 10
-
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the amount as it stands."""
-        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
     def read(self, written: Any) -> Normalised:
         """Read the one sum that the text names: figures before words, which must agree with them."""
@@ -277,15 +266,8 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     **{"au$": ("AUD",), "nz$": ("NZD",), "hk$": ("HKD",), "s$": ("SGD",), "r$": ("BRL",), "mx$": ("MXN",)},
     **{"nt$": ("TWD",), "€": ("EUR",), "£": ("GBP",), "¥": ("JPY", "CNY"), "₹": ("INR",), "₽": ("RUB",)},
     **{"₩": ("KRW",), "₪": ("ILS",), "₺": ("TRY",), "₴": ("UAH",), "₫": ("VND",), "₦": ("NGN",), "฿": ("THB",)},
-    **{
-        "zł": ("PLN",),
-        "kč": ("CZK",),
-        "kr": _CROWNS,
-        "kr.": _CROWNS,
-        "sfr": ("CHF",),
-        "sfr.": ("CHF",),
-        "fr.": ("CHF",),
-    },
+    **{"zł": ("PLN",), "kč": ("CZK",), "kr": _CROWNS, "kr.": _CROWNS},
+    **dict.fromkeys(("sfr", "sfr.", "fr."), ("CHF",)),
     **{"rs": ("INR", "PKR", "LKR", "NPR"), "rs.": ("INR", "PKR", "LKR", "NPR"), "rmb": ("CNY",), "stg": ("GBP",)},
 }
 _NAMES: Mapping[str, tuple[str, ...]] = {

@@ -35,6 +35,16 @@ class Normalised:
     problem: str | None = None
 
 
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields, all of them, in this order, and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 class ValueType(ABC):
     """A kind of value, a frozen dataclass. Its options, as `date(order=DMY)`, are the fields `option_names`.
 
@@ -45,6 +55,8 @@ class ValueType(ABC):
     name: ClassVar[str]
     parts: ClassVar[tuple[str, ...]] = ()
     option_names: ClassVar[tuple[str, ...]] = ()
+    longest: ClassVar[int] = 300
+    """Characters of a value as a model may copy it."""
 
     @property
     def label(self) -> str:
@@ -66,9 +78,12 @@ class ValueType(ABC):
         """Return what the model is told beyond the type's own words; empty for types of this package."""
         return ""
 
-    @abstractmethod
     def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes. It has no null: that is for the schema around it."""
+        """Return the JSON Schema of what the model writes: the value as it stands.
+
+        It has no null: that is for the schema around it.
+        """
+        return {"type": "string", "minLength": 1, "maxLength": self.longest}
 
     @abstractmethod
     def read(self, written: Any) -> Normalised:

@@ -20,7 +20,7 @@ def is_typed(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 def main_part(value: Mapping[str, Any]) -> Any:
     """Return the part of a typed value that it is sorted and compared by: the first that is known; None for none."""
-    return next((part for name, part in value.items() if name not in MARKS and part not in (None, "", [])), None)
+    return next(parts(value), None)
 
 
 def parts(value: Mapping[str, Any]) -> Iterator[Any]:

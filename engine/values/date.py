@@ -9,12 +9,9 @@ from typing import Any, get_args
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
-from engine.text.dates import DateMention, Order, date_mentions, month_numbers, spans_between
+from engine.text.dates import DateMention, Order, date_mentions, month_numbers, text_before
 from engine.text.normalise import fold, plain
 from engine.values.base import Normalised, ValueType
-
-LONGEST = 300
-"""Characters of a date as a model may copy it."""
 
 _ORDERS = tuple(order for order in get_args(Order) if order)
 _SAME_MONTH = re.compile(
@@ -61,10 +58,6 @@ class Date(ValueType):
         """Write the type; `date` alone is the plain ISO day of a schema."""
         return f"date(order={self.order})" if self.order else "date()"
 
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the date as it stands."""
-        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
-
     def read(self, written: Any) -> Normalised:
         """Read the one day that the text names; several different ones are a problem."""
         original = str(written).strip()
@@ -96,20 +89,12 @@ class DateRange(ValueType):
     name = "date_range"
     parts = ("start", "end")
     option_names = ("order",)
+    tokens = 20
 
     order: str = ""
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 20
-
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the whole range as it stands."""
-        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
 
     def read(self, written: Any) -> Normalised:
         """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""
@@ -124,8 +109,7 @@ class DateRange(ValueType):
             )
         problems = [mention.problem for mention in mentions if mention.problem]
         if len(mentions) == 1:
-            before = next(spans_between(spelled, mentions))
-            part, other = ("end", "start") if _ENDS.search(before) else ("start", "end")
+            part, other = ("end", "start") if _ENDS.search(text_before(spelled, mentions[0])) else ("start", "end")
             problems.append(f"no {other} is written as a date")
             days = {"start": None, "end": None, part: mentions[0].iso}
         else:

@@ -40,15 +40,8 @@ class Iban(ValueType):
 
     name = "iban"
     parts = ("iban", "country")
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 20
-
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the number as it stands."""
-        return {"type": "string", "minLength": 1, "maxLength": 60}
+    longest = 60
+    tokens = 20
 
     def read(self, written: Any) -> Normalised:
         """Check form, length for the country, and check digits (remainder 1 by 97)."""

@@ -8,9 +8,6 @@ from typing import Any
 from engine.text.person_names import looks_like_name, parse_name, split_name
 from engine.values.base import Normalised, ValueType
 
-LONGEST = 200
-"""Characters of a name as a model may copy it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Person(ValueType):
@@ -18,10 +15,7 @@ class Person(ValueType):
 
     name = "person"
     parts = ("last", "first", "middle", "suffix", "rank", "badge")
-
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the name as it stands, with rank and badge."""
-        return {"type": "string", "minLength": 1, "maxLength": LONGEST}
+    longest = 200
 
     def read(self, written: Any) -> Normalised:
         """Tell the parts apart by the rules by which records write names; two people are a problem, not a person."""

@@ -8,20 +8,13 @@ from typing import Any
 from engine.text.numbers import parse_number
 from engine.values.base import Normalised, ValueType
 
-LONGEST_NUMBER = 40
-"""Characters of a number as a model may copy it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Boolean(ValueType):
     """Yes or no."""
 
     name = "boolean"
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it."""
-        return 1
+    tokens = 1
 
     def model_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what the model writes."""
@@ -39,10 +32,7 @@ class PlainNumber(ValueType):
     """A number that is no sum of money: a count, a share, an age."""
 
     name = "number"
-
-    def model_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what the model writes: the number as it stands."""
-        return {"type": "string", "minLength": 1, "maxLength": LONGEST_NUMBER}
+    longest = 40
 
     def read(self, written: Any) -> Normalised:
         """Read digits, or a word up to twenty."""
@@ -58,11 +48,7 @@ class PlainText(ValueType):
     """A text, of which code knows no more than the model."""
 
     name = "text"
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 20
+    tokens = 20
 
     def model_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what the model writes."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.values.base import Normalised, ValueType
+from engine.values.base import Normalised, ValueType, closed_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,21 +15,12 @@ class Table(ValueType):
 
     name = "table"
     parts = ("headers", "rows")
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens the model writes for it, about."""
-        return 120
+    tokens = 120
 
     def model_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what the model writes."""
         cells = {"type": "array", "items": {"type": "string"}}
-        return {
-            "type": "object",
-            "properties": {"headers": cells, "rows": {"type": "array", "items": cells}},
-            "required": ["headers", "rows"],
-            "additionalProperties": False,
-        }
+        return closed_object({"headers": cells, "rows": {"type": "array", "items": cells}})
 
     def read(self, written: Any) -> Normalised:
         """Take the cells without the space around them; a row that does not fit the headers is a problem, and kept."""

@@ -69,8 +69,8 @@ class Answering:
         self,
         write: Callable[[str], None],
         new_models: NewModels,
-        live: Callable[[], LiveRun | None] = lambda: None,
-        build: Callable[[], LiveBuild | None] = lambda: None,
+        live: Callable[[], LiveRun | None],
+        build: Callable[[], LiveBuild | None],
     ) -> None:
         """`new_models` makes what knows this machine's models; `live` returns the run that goes on, or the last.
 

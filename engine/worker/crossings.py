@@ -10,6 +10,7 @@ from pathlib import Path
 
 from engine.disk import sha256_of
 from engine.errors import OutsideBorders
+from engine.language.position import Position
 from engine.language.problems import Problem
 from engine.loader import Loaded
 from engine.plan.borders import reading_refused, writing_refused
@@ -52,7 +53,7 @@ def crossings(loaded: Loaded, *, output: bool = True, models: bool = True) -> It
         place = dataset.location(directory)
         if dataset.path and dataset.name in used and not borders.allow(place):
             error = reading_refused(place, f"the dataset {dataset.name!r}")
-            yield _placed(loaded, error, ("datasets", dataset.name, "path"))
+            yield _placed(loaded, error, loaded.positions.nearest(("datasets", dataset.name, "path")))
     if models:
         yield from _models(loaded)
     if output:
@@ -78,9 +79,7 @@ def _models(loaded: Loaded) -> Iterator[OutsideBorders]:
     for name, position in model_names(loaded).items():
         file = expanded(name)
         if os.sep in name and "://" not in name and file.exists() and not borders.allow(file):
-            error = reading_refused(file, "the model")
-            line, column = (position.line, position.column) if position else (None, None)
-            yield _copied(error, loaded.positions.file, line, column)
+            yield _placed(loaded, reading_refused(file, "the model"), position)
 
 
 def _outputs(loaded: Loaded) -> Iterator[OutsideBorders]:
@@ -89,7 +88,7 @@ def _outputs(loaded: Loaded) -> Iterator[OutsideBorders]:
         place = loaded.directory / expanded(named)
         if named and not loaded.borders.allow(place):
             what = "the output" if key == "path" else "the folder of intermediate rows"
-            yield _placed(loaded, writing_refused(place, what), _output_path(loaded, key))
+            yield _placed(loaded, writing_refused(place, what), loaded.positions.nearest(_output_path(loaded, key)))
 
 
 def _output_path(loaded: Loaded, key: str) -> tuple[str, ...]:
@@ -98,15 +97,16 @@ def _output_path(loaded: Loaded, key: str) -> tuple[str, ...]:
     return inside if inside in loaded.positions.values else ("output", key)
 
 
-def _placed(loaded: Loaded, error: OutsideBorders, path: tuple[str, ...]) -> OutsideBorders:
-    position = loaded.positions.nearest(path)
-    line, column = (position.line, position.column) if position else (None, None)
-    return _copied(error, loaded.positions.file, line, column)
-
-
-def _copied(error: OutsideBorders, file: str, line: int | None, column: int | None) -> OutsideBorders:
+def _placed(loaded: Loaded, error: OutsideBorders, position: Position | None) -> OutsideBorders:
+    """Return the error with its place in the pipeline."""
     return OutsideBorders(
-        error.args[0], path=error.path, need=error.need, advice=error.advice, file=file, line=line, column=column
+        error.args[0],
+        path=error.path,
+        need=error.need,
+        advice=error.advice,
+        file=loaded.positions.file,
+        line=position.line if position else None,
+        column=position.column if position else None,
     )
 
 

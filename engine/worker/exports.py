@@ -73,17 +73,6 @@ class Written:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ExportJob:
-    """Files to write from a run that is in a case; with `overwrite` also over files that Redwell did not write."""
-
-    case: Path
-    run: str
-    outs: tuple[Path, ...]
-    output: OutputOptions = OutputOptions()
-    overwrite: bool = False
-
-
 class ExportStopped(Exception):
     """Raised by what is told of progress, where the work is to stop; nothing half-written is left."""
 

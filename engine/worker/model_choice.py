@@ -58,25 +58,15 @@ def settled(loaded: Loaded, chosen: str, models: Models) -> Loaded:
 
     Raises EnvironmentMissing.
     """
-    stand_ins = {} if chosen else settle_models(loaded, models)
-    if chosen:
-        settle_chosen(loaded.plan, chosen, models)
+    _settle_embedder(loaded.plan, models)
+    stand_ins: dict[str, str] = {}
+    if not chosen:
+        used = {name: models.stand_in(name, is_chosen=False) for name in model_names(loaded)}
+        stand_ins = {name: other for name, other in used.items() if other}
+    elif any(_asks(node) for node in _nodes(loaded.plan)):
+        models.stand_in(chosen, is_chosen=True)
     plan = replace(loaded.plan, default_model=stand_ins.get(loaded.plan.default_model, loaded.plan.default_model))
     return replace(loaded, plan=plan, warnings=(*loaded.warnings, *stand_in_warnings(loaded, stand_ins)))
-
-
-def settle_models(loaded: Loaded, models: Models) -> dict[str, str]:
-    """Check that each model of the pipeline is there; return what stands in for names that cannot be here."""
-    _settle_embedder(loaded.plan, models)
-    stand_ins = {name: models.stand_in(name, is_chosen=False) for name in model_names(loaded)}
-    return {name: other for name, other in stand_ins.items() if other}
-
-
-def settle_chosen(plan: Plan, chosen: str, models: Models) -> None:
-    """Check that the model the user named is there, if the pipeline asks any."""
-    _settle_embedder(plan, models)
-    if any(_asks(node) for node in _nodes(plan)):
-        models.stand_in(chosen, is_chosen=True)
 
 
 def model_problems(loaded: Loaded, models: Models) -> list[Problem]:

@@ -10,7 +10,7 @@ from engine.optimizer.frontier import read_policy
 from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.builds import BuildJob
 from engine.worker.commands import BuildCommand, ExportCommand, ReadingKeys, RunCommand, SettingsKeys, TryCommand
-from engine.worker.exports import ExportJob, OutputOptions
+from engine.worker.exports import OutputOptions
 from engine.worker.jobs import RunJob, default_case
 from engine.worker.trials import TrialJob
 from storage.export.reviews import ReviewOptions
@@ -56,9 +56,9 @@ def trial_job(order: TryCommand) -> TrialJob:
     )
 
 
-def export_job(order: ExportCommand) -> ExportJob:
-    """Make the job of an `export` command. Whether its files can be written is seen later."""
-    output = OutputOptions(
+def export_options(order: ExportCommand) -> OutputOptions:
+    """Return how an `export` command writes results. Whether its files can be written is seen later."""
+    return OutputOptions(
         columns=order.columns,
         bom=order.bom,
         lists=order.lists,
@@ -68,7 +68,6 @@ def export_job(order: ExportCommand) -> ExportJob:
         parse=ParseOptions(password=order.password),
         despite_changes=order.despite_changes,
     )
-    return ExportJob(order.case, order.run, order.out, output, order.overwrite)
 
 
 def settings_of(order: SettingsKeys) -> RunSettings:

@@ -47,11 +47,13 @@ def read_file(path: Path) -> SavedPipeline:
     """Read a pipeline file as text; raises UsageError where that cannot be."""
     try:
         with path.open(encoding="utf-8-sig") as file:
-            text = file.read(MAX_CHARACTERS)
+            text = file.read(MAX_CHARACTERS + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", advice="Choose another file.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", advice="Choose a pipeline file (YAML).") from error
+    if len(text) > MAX_CHARACTERS:  # without its end, what is saved later would cut it
+        raise UsageError(f"{path} has more than {MAX_CHARACTERS:,} characters", advice="Choose a pipeline file (YAML).")
     return _saved(path, text)
 
 

@@ -11,15 +11,14 @@ from typing import Any
 from engine.custody.recording import weights_of_run
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Warned
-from engine.executor.run import RunOptions, run_pipeline
+from engine.executor.run import RunOptions, row_of, run_pipeline
 from engine.executor.settings import RunSettings
 from engine.loader import Loaded, parse_pipeline
-from engine.rows import DocumentId, Row, RowId, Span
+from engine.rows import Row
 from engine.worker.allowed import note_allowed
 from engine.worker.model_choice import Models, settled
 from storage import passphrases
 from storage.case import Case
-from storage.rows import RowRecord
 from storage.runs import StoredRun
 
 
@@ -101,18 +100,7 @@ def kept_rows(case: Case, run_id: str, loaded: Loaded) -> dict[str, tuple[Row, .
     """Return the rows that each dataset of a run gave, by its name."""
     made = {operator.operator for operator in case.ledger.sums(run_id).operators}
     names = [dataset.name for dataset in loaded.plan.datasets if dataset.name in made]
-    return {name: tuple(map(_row, case.rows.of_operator(run_id, name))) for name in names}
-
-
-def _row(record: RowRecord) -> Row:
-    has_span = record.first_line is not None and record.last_line is not None
-    return Row(
-        id=RowId(record.id),
-        values=record.values,
-        parents=tuple(map(RowId, record.parents)),
-        document_id=DocumentId(record.document_id) if record.document_id is not None else None,
-        span=Span(record.first_line or 1, record.last_line or 1) if has_span else None,
-    )
+    return {name: tuple(map(row_of, case.rows.of_operator(run_id, name))) for name in names}
 
 
 def _copy_documents(case: Case, again: Case, kept: Mapping[str, Sequence[Row]]) -> None:

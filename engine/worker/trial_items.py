@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine.executor.results import EvidenceFinder
+from engine.executor.run import row_of
 from engine.executor.sources import source_reader
 from engine.plan.node import Node
 from engine.plan.plan import Plan
-from engine.rows import DocumentId, Row, RowId, Span
+from engine.rows import Row, RowId
 from models.protocol import Reply, Request
 from storage.case import Case
 from storage.rows import RowRecord
@@ -74,11 +74,7 @@ class TriedItem:
     fate: str
     reason: str
     calls: tuple[TriedCall, ...] = ()
-    rows: tuple[TriedRow, ...] = field(default=())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return dataclasses.asdict(self)
+    rows: tuple[TriedRow, ...] = ()
 
 
 def tried_items(case: Case, run_id: str, plan: Plan, asked: Sequence[AskedOf]) -> list[TriedItem]:
@@ -99,7 +95,7 @@ class _Items:
         nodes = [node.name for node in plan.operators]
         self._by_operator = {name: case.rows.of_operator(run_id, name) for name in (*sources, *nodes)}
         records = [record for rows in self._by_operator.values() for record in rows]
-        self._rows = {RowId(record.id): _row(record) for record in records}
+        self._rows = {RowId(record.id): row_of(record) for record in records}
         self._finder = EvidenceFinder(self._rows, source_reader(case.documents, hidden=plan.includes_hidden))
 
     def all(self) -> list[TriedItem]:
@@ -165,12 +161,6 @@ class _Items:
             for place in cell.located:
                 page = place.page or 1
                 yield TriedPlace(cell.column, cell.path, place.document_id, page, place.first_line, place.last_line)
-
-
-def _row(record: RowRecord) -> Row:
-    span = Span(record.first_line, record.last_line) if record.first_line and record.last_line else None
-    document = DocumentId(record.document_id) if record.document_id else None
-    return Row(RowId(record.id), record.values, tuple(map(RowId, record.parents)), document, span)
 
 
 def _call(asked: AskedOf) -> TriedCall:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ async def try_pipeline(
     models, settings = new_models(), job.settings
     models.apply(settings)
     loaded = parse_pipeline(job.text, directory=job.directory, allowed=settings.allow_paths)
+    if settings.include_hidden:
+        loaded = replace(loaded, plan=loaded.plan.including_hidden())
     if job.until:
         loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
     refuse_problems(loaded)
@@ -86,7 +88,7 @@ async def try_pipeline(
         )
         items = tried_items(trial, result.run_id, loaded.plan, asked)
     path = scratch / "items.jsonl"
-    path.write_text("".join(dump_json(item.as_dict()) + "\n" for item in items), encoding="utf-8")
+    path.write_text("".join(dump_json(asdict(item)) + "\n" for item in items), encoding="utf-8")
     return Tried(
         path=str(path),
         until=until,
@@ -166,12 +168,15 @@ def _with_own_documents(loaded: Loaded) -> tuple[Loaded, int | None]:
     for dataset in plan.datasets:
         if kind_of_source(dataset, loaded.directory) in ("folder", "case"):
             reads_documents = True
-            plan = plan.with_dataset(Dataset(dataset.name, "case", glob=_globs(dataset), parsing=dataset.parsing))
+            own = Dataset(
+                dataset.name,
+                "case",
+                glob=dataset.glob if dataset.type == "case" else (),
+                parsing=dataset.parsing,
+                include_hidden=dataset.include_hidden,
+            )
+            plan = plan.with_dataset(own)
     return replace(loaded, plan=plan), None if reads_documents else DOCUMENTS
-
-
-def _globs(dataset: Dataset) -> tuple[str, ...]:
-    return dataset.glob if dataset.type == "case" else ()
 
 
 def _line(item: TriedItem) -> TriedLine:

@@ -35,12 +35,12 @@ from engine.worker.commands import (
 from engine.worker.contract.events import ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
-from engine.worker.exports import ExportJob, ExportStopped, Written, write_outs
+from engine.worker.exports import ExportStopped, OutputOptions, Written, write_outs
 from engine.worker.gate import Gate, GatedBackend
 from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
-from engine.worker.orders import build_job, export_job, parse_options, run_job, trial_job, workers_of
+from engine.worker.orders import build_job, export_options, parse_options, run_job, trial_job, workers_of
 from engine.worker.trials import TrialJob, try_pipeline
 from storage.case import Case
 from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
@@ -83,7 +83,7 @@ class Work:
             case ConvertCommand():
                 return convert(order, self._answers(), self._emit)
             case ExportCommand():
-                return self._export(export_job(order))
+                return self._export(order, export_options(order))
 
     def close(self) -> None:
         """Remove what the last trial left."""
@@ -129,7 +129,7 @@ class Work:
             self.build = None
         return INTERRUPTED if result.status == "stopped" else 0
 
-    async def _export(self, job: ExportJob) -> int:
+    async def _export(self, order: ExportCommand, output: OutputOptions) -> int:
         """Write files in a thread, which ends at its next step when the job is cancelled; returns 130 then.
 
         Cancelled when all files are there already, it is done.
@@ -146,12 +146,12 @@ class Work:
                 loop.call_soon_threadsafe(self._emit, ExportProgress(done, total, what))
 
         def write() -> list[Written]:
-            check_outs(job.outs, case=job.case)
+            check_outs(order.out, case=order.case)
             with (
-                Case(job.case, read_only=True) as case,
-                recorded(case, with_manifests(job.outs), overwrite=job.overwrite),
+                Case(order.case, read_only=True) as case,
+                recorded(case, with_manifests(order.out), overwrite=order.overwrite),
             ):
-                return write_outs(case, job.run, job.outs, job.output, tell)[1]
+                return write_outs(case, order.run, order.out, output, tell)[1]
 
         writing = asyncio.ensure_future(asyncio.to_thread(write))
         try:

@@ -303,11 +303,7 @@ def _print_nothing(data: Mapping[str, Any], ignore_prefix: bool) -> None:
 @contextlib.contextmanager
 def _environment(address: ClusterAddress) -> Iterator[None]:
     """Set what Ray reads from the environment, for as long as the cluster is used."""
-    values = {
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_SCHEDULER_EVENTS": "0",
-        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-    }
+    values = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_SCHEDULER_EVENTS": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
     if address.head is None or is_loopback(address.head.host):
         # Despite its name, this is what keeps Ray on the loopback, on Linux as well: with 0 it takes 127.0.0.1 for its
         # own address, where it would look for one that other machines can reach.

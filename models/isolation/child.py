@@ -24,15 +24,7 @@ from models.fence.attempt import try_socket
 from models.fence.process import die_with_parent
 from models.fitting import fit
 from models.isolation.cage import enter_model_cage
-from models.isolation.wire import (
-    Frame,
-    error_to,
-    read_frame,
-    reply_to,
-    request_from,
-    spec_from,
-    write_frame,
-)
+from models.isolation.wire import Frame, error_to, read_frame, reply_to, request_from, spec_from, write_frame
 from models.opening import open_fitted
 from models.protocol import ModelBackend, ModelSpec, Reply
 

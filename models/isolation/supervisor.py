@@ -162,7 +162,8 @@ class Supervisor:
         self._ready: Opened | None = None
         self._settings: Frame = {}
         self._changed: dict[str, int] = {}
-        self._own_context = self._last_context = 0
+        self.context_tokens = 0  # of the present child, or of the last one while there is none
+        self._own_context = 0
         self._failure: Frame | None = None
         self._deaths = self._load_crashes = 0
         self._restart_at = 0.0
@@ -295,19 +296,14 @@ class Supervisor:
                 raise ValueError(f"{frame!r:.200}")
 
     def _take_ready(self, process: ModelProcess, opened: Opened) -> None:
-        before, self._ready = self._last_context, opened
-        self._load_crashes, self._last_context = 0, opened.context_tokens
+        before, self._ready = self.context_tokens, opened
+        self._load_crashes, self.context_tokens = 0, opened.context_tokens
         if self._own_context and opened.context_tokens != before:
             self._tell(ContextLimited(opened.name, opened.context_tokens, self._own_context))
         if not self.opened.done():
             self.opened.set_result(opened)
         self._counts.connect(process)
         self._feed()
-
-    @property
-    def context_tokens(self) -> int:
-        """Return the context of the present child, or that of the last one while there is none."""
-        return self._last_context
 
     # -- requests --------------------------------------------------------------------------------------------------
 
@@ -318,13 +314,9 @@ class Supervisor:
     def _forget(self, ticket: Ticket) -> None:
         was_inside = self._line.is_inside(ticket.number)
         self._line.remove(ticket.number)
-        if was_inside:
-            self._send({"cancel": ticket.number})
+        if was_inside and self._process is not None:
+            self._process.send({"cancel": ticket.number})
         self._feed()
-
-    def _send(self, frame: Frame) -> None:
-        if self._process is not None:
-            self._process.send(frame)
 
     def _feed(self) -> None:
         """Give the child as many requests as it may have."""

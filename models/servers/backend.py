@@ -306,12 +306,7 @@ class ServerBackend:
                 f"{self._place} does not say how likely its choices are: probabilities are empty, and what is decided "
                 "by them (margins, votes, calibration) cannot be. A model in Redwell itself, llama-server and vLLM do.",
             )
-        return Reply(
-            value=read.value,
-            text=read.text,
-            **_sums(spent),
-            **certainty,
-        )
+        return Reply(value=read.value, text=read.text, **_sums(spent), **certainty)
 
     def _out_of_tokens(self, request: Request, talk: _Talk) -> OutOfTokens:
         last = talk.spent[-1]

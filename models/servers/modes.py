@@ -137,11 +137,10 @@ _DECODER = json.JSONDecoder(parse_float=finite_float, parse_constant=_constant)
 
 async def probe(http: Http, facts: ServerFacts) -> SchemaMode:
     """Try the ways, best first, on a question that only an enforced schema answers; raises ModelError, TimeoutError."""
-    if await _enforces("json_schema", http, facts):
-        return "json_schema"
-    if await _enforces("json_object", http, facts):
-        return "json_object"
-    return "prompt"
+    for mode in MODES[:-1]:
+        if await _enforces(mode, http, facts):
+            return mode
+    return MODES[-1]
 
 
 async def _enforces(mode: SchemaMode, http: Http, facts: ServerFacts) -> bool:

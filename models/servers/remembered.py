@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.cache_place import cache_folder, make_private_folder
+from models.cache_place import cache_folder, write_private
 from models.errors import ModelError, ModelMissing
 from models.servers.address import is_address, read_address
 
@@ -88,12 +88,5 @@ def forget(name: str) -> None:
 
 
 def _write(servers: list[RememberedServer]) -> None:
-    file = servers_file()
-    part = file.with_suffix(".part")
     body = [dataclasses.asdict(server) for server in sorted(servers, key=lambda server: server.name)]
-    try:
-        make_private_folder(file.parent)
-        part.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
+    write_private(servers_file(), json.dumps(body, indent=1, ensure_ascii=False) + "\n")

@@ -8,9 +8,14 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from storage.errors import DiskFull, ExportError
-from storage.files import make_private
+from storage.files import flush, make_private
+
+LONGEST_SECONDS: Final = 24 * 3600
+"""No export takes so long: what was begun earlier was left by one that was killed."""
+_TEMPORARIES: Final = f".redwell-{'[0-9a-f]' * 12}.tmp*"
 
 
 @contextlib.contextmanager
@@ -30,8 +35,9 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".redwell-{secrets.token_hex(6)}.tmp")
     try:
         make_private(temporary)
+        _remove_leftovers(temporary)
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         temporary.replace(path)
     except OSError as error:
         raise _explained(error, path) from error
@@ -40,17 +46,20 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _remove_leftovers(own: Path) -> None:
+    """Remove what exports that were killed left beside a file that was just made; its time is that of the disk."""
+    now = own.stat().st_mtime
+    for path in own.parent.glob(_TEMPORARIES):
+        with contextlib.suppress(OSError):  # somebody else removed it, or it is not ours to remove
+            if now - path.stat().st_mtime > LONGEST_SECONDS:
+                path.unlink()
+
+
 def _check_target(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise ExportError(f"{path} is not a file that can be replaced", advice="Name a file, such as results.csv.")
     if not path.parent.is_dir():
         raise ExportError(f"there is no folder {path.parent} to write {path.name} in", advice="Make the folder first.")
-
-
-def _flush(path: Path) -> None:
-    """Wait until the bytes are on the disk: renaming first could leave an empty file after a power cut."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _explained(error: OSError, path: Path) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -111,8 +112,11 @@ class _Book:
         full_texts = self._full_text_sheet()
         ledger = self._sheet("Ledger", ["step", "in", "output", "rejected", "failed", "rows out", "adds up"])
         self._write_about()
-        self._write_full_texts(full_texts)
-        self._write_ledger(ledger)
+        line = self._write_ledger(ledger)
+        for note in self._write_full_texts(full_texts):
+            self._write_text(ledger, line, 0, note)
+            self._notes.append(note)
+            line += 1
         return tuple(self._notes)
 
     def _write_results(self) -> None:
@@ -152,12 +156,14 @@ class _Book:
 
     def _full_text_sheet(self) -> Any:
         """Add the sheet of full texts; None where no text is too long."""
-        if self._long or any(_is_too_long(text) for said in self._table.about for text in said):
+        later = itertools.chain(*self._table.about, *_ledger_rows(self._table), self._table.notes)
+        if self._long or any(isinstance(text, str) and _is_too_long(text) for text in later):
             return self._sheet(FULL_TEXT_SHEET, ["entry", "sheet", "cell", "part", "text"])
         return None
 
-    def _write_full_texts(self, sheet: Any) -> None:
-        line = 0
+    def _write_full_texts(self, sheet: Any) -> list[str]:
+        """Write the texts that were too long for their cells; return a note for each."""
+        line, notes = 0, []
         for entry, (place, text) in enumerate(self._long, 1):
             address = xlsxwriter.utility.xl_rowcol_to_cell(place.row, place.column)
             parts = _parts(text)
@@ -165,18 +171,22 @@ class _Book:
                 line += 1
                 for index, value in enumerate((entry, place.sheet, address, number, part)):
                     self._write_plain(sheet, line, index, value)
-            self._notes.append(
+            notes.append(
                 f"Cell {address} of sheet {place.sheet} has {len(text)} characters, more than Excel holds;"
                 f" its full text is on sheet {FULL_TEXT_SHEET}, entry {entry}, in {len(parts)} parts."
             )
+        return notes
 
-    def _write_ledger(self, sheet: Any) -> None:
+    def _write_ledger(self, sheet: Any) -> int:
+        """Write the counts and the table's notes; return the row behind them."""
         line = 0
         for line, cells in enumerate(_ledger_rows(self._table), 1):
             for index, value in enumerate(cells):
                 self._write_plain(sheet, line, index, value)
-        for number, note in enumerate(self._notes, line + 2):
+        first = line + 2
+        for number, note in enumerate(self._notes, first):
             self._write_text(sheet, number, 0, note)
+        return first + len(self._notes)
 
     def _write_about(self) -> None:
         """Say what made the table: without it, a workbook that is passed on tells nobody."""

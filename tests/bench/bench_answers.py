@@ -32,7 +32,7 @@ from typing import Any
 import pytest
 
 from engine.answers.parsing import Parsed
-from engine.answers.passages import Passages, choose, query_of
+from engine.answers.passages import Passages, choose
 from engine.cli.local_models import LocalModels
 from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import Loaded, parse_pipeline
@@ -136,7 +136,7 @@ async def puts(count: int, embed: Any) -> list[Put]:
             rankings = []
             for field in fields:
                 parsed = Parsed(ASKED[field][0])
-                rankings.append(await passages.ranking(query_of(parsed), parsed.question, "hybrid", embed))
+                rankings.append(await passages.ranking(parsed.query, parsed.question, "hybrid", embed))
             order = [place for places in zip(*rankings, strict=True) for place in places]
             shown = choose(passages, order, first=[], budget=PASSAGE_TOKENS, count=_tokens)
             assert shown is not None

@@ -95,7 +95,7 @@ async def attempt(case: Case, model: AgentModel) -> Attempt:
     site = one.matches(case.before, case.place, FACTS)
     assert isinstance(site, Site), site
     began = time.perf_counter()
-    proposal = await GenerationAgent(model).propose(one, site, examples=[_example(site, case)])
+    proposal = await GenerationAgent(model).propose(one, site, examples=[_example(site)])
     seconds = time.perf_counter() - began
     after = one.apply(site, proposal.params)
     texts, own = _texts(proposal, one, site)
@@ -113,7 +113,7 @@ async def attempt(case: Case, model: AgentModel) -> Attempt:
     )
 
 
-def _example(site: Site, case: Case) -> dict[str, Any]:
+def _example(site: Site) -> dict[str, Any]:
     reads = frozenset().union(*(node.traits().reads for node in site.nodes))
     return {name: value for name, value in _VALUES.items() if name in reads}
 

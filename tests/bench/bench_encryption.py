@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from engine.executor.case_documents import save_document
 from storage import passphrases
 from storage.case import Case
@@ -60,9 +58,8 @@ def measure(path: Path) -> dict[str, float]:
     return found
 
 
-def test_what_encryption_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_encryption_costs(tmp_path: Path) -> None:
     """Print the medians of several rounds, plain and encrypted in turn."""
-    monkeypatch.setattr(passphrases, "_by_path", {})
     plain: list[dict[str, float]] = []
     encrypted: list[dict[str, float]] = []
     for turn in range(ROUNDS):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import random
-import sys
 import time
 from pathlib import Path
 
-from processes import run
+from processes import REDWELL, run
 
 ROWS = 100_000
 PIPELINE = """
@@ -38,9 +37,8 @@ def test_filter(tmp_path: Path) -> None:
     (tmp_path / "pipeline.yaml").write_text(PIPELINE)
     out = tmp_path / "out.jsonl"
     options = ["run", tmp_path / "pipeline.yaml", "--case", tmp_path / "c.redwell", "--out", out, "--quiet"]
-    command = [sys.executable, "-c", "from engine.cli.main import run; run()", *options]
     began = time.perf_counter()
-    peak = run(command, seconds=1800, log=tmp_path / "log")
+    peak = run([*REDWELL, *options], seconds=1800, log=tmp_path / "log")
     seconds = time.perf_counter() - began
     print(f"\nfilter by a condition over {ROWS:,} rows: {seconds:.0f} s, peak {peak / 1e6:,.0f} MB")
     with out.open(encoding="utf-8") as file:

@@ -113,9 +113,8 @@ def _gold_of(path: Path, answers: Callable[[dict[str, Any]], bool], to: Path) ->
     return to
 
 
-def _fresh_folder(chosen: Any) -> Any:
+def _fresh_folder(chosen: Settings) -> Path:
     folder = chosen.out / "run"
-    if folder.exists():
-        shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

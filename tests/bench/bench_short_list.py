@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.agreement import Agreement
 from rapidfuzz import fuzz
 from side_by_side import Settings
 
@@ -199,20 +200,14 @@ def test_short_list(tmp_path: Path) -> None:
         for way, pipeline in (("pairs", as_pairs(given)), ("one question a row", as_list(given))):
             folder = tmp_path / f"{given.name} {way}"
             folder.mkdir()
-            for side, key, text, rows in (
-                ("lefts", "key", "text", given.lefts),
-                ("rights", "id", "entry", given.rights),
-            ):
-                lines = (json.dumps({key: id, text: shown}) + "\n" for id, shown in rows.items())
-                (folder / f"{side}.jsonl").write_text("".join(lines), encoding="utf-8")
+            write(folder / "lefts.jsonl", "key", "text", given.lefts)
+            write(folder / "rights.jsonl", "id", "entry", given.rights)
             begun = time.perf_counter()
             found = found_pairs(given, asyncio.run(run(pipeline, folder, chosen.model)))
-            right = len(found & given.gold)
-            precision, recall = right / max(1, len(found)), right / len(given.gold)
-            f1 = 2 * right / (len(found) + len(given.gold))
+            counts = Agreement(len(found & given.gold), len(found), len(given.gold))
             print(
-                f"\n{given.name}, {way}: {len(found)} pairs of {len(given.gold)}, precision {precision:.2f}, "
-                f"recall {recall:.2f}, F1 {f1:.2f}, {time.perf_counter() - begun:.0f} s",
+                f"\n{given.name}, {way}: {len(found)} pairs of {len(given.gold)}, precision {counts.precision:.2f}, "
+                f"recall {counts.recall:.2f}, F1 {counts.f1:.2f}, {time.perf_counter() - begun:.0f} s",
                 end="",
                 flush=True,
             )

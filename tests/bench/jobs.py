@@ -26,31 +26,22 @@ class Job:
     """One benchmark. `slots`: how many parallel slots the server of a peer has, one run each; the best run counts.
 
     `shape` None: the job is there for its quality, and no rates are measured beside it.
-    `threads` of a peer are as many as slots. `fewest_times`: how many times faster than the peer's best run
-    issue 4 asks for, by contestant.
     """
 
     letter: str
     title: str
     shape: Shape | None
     slots: tuple[int, ...]
-    fewest_times: dict[str, float]
 
 
 JOBS = (
-    Job("A", "24 short records: map, unnest, resolve, reduce", Shape(190, 16), (8, 16), {"docetl": 2.0}),
-    Job(
-        "B",
-        "4 documents of 3,000 tokens, 8 prompts each",
-        Shape(3000, 16),
-        (8, 1),
-        {"docetl-8": 5.0, "docetl-1": 1.6},
-    ),
-    Job("C", "60 yes/no filters", Shape(150, 16), (8, 16), {"docetl": 1.8, "lotus": 1.2}),
-    Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,), {}),
-    Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,), {}),
-    Job("F", "one plain map over police files, a set for each draw", None, (4,), {}),
-    Job("G", "resolve over 18 records, a set for each draw", None, (8,), {}),
+    Job("A", "24 short records: map, unnest, resolve, reduce", Shape(190, 16), (8, 16)),
+    Job("B", "4 documents of 3,000 tokens, 8 prompts each", Shape(3000, 16), (8, 1)),
+    Job("C", "60 yes/no filters", Shape(150, 16), (8, 16)),
+    Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,)),
+    Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,)),
+    Job("F", "one plain map over police files, a set for each draw", None, (4,)),
+    Job("G", "resolve over 18 records, a set for each draw", None, (8,)),
 )
 
 

@@ -2,6 +2,7 @@
 
 usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES [own] rates at a job's own sizes, as JSON
        python kernel.py MODEL.gguf mixed                               replies written while prompts are read, as JSON
+       python kernel.py MODEL.gguf occupied                            one batch with an empty and a full cache, as JSON
        python kernel.py MODEL.gguf distinct REQUESTS.jsonl             sizes of the prompts of a run, as JSON
        python kernel.py MODEL.gguf replies TEXT.txt ...                 rates, and what is said of each text, as JSON
 """
@@ -9,6 +10,7 @@ usage: python kernel.py MODEL.gguf rates PROMPT_TOKENS SEQUENCES [own] rates at 
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import sys
@@ -171,6 +173,36 @@ def mixed(path: Path) -> dict[str, float]:
         runtime.close()
 
 
+OTHERS, OTHER_TOKENS, ROUNDS = 25, 1024, 8
+
+
+def occupied(path: Path) -> dict[str, float]:
+    """Read BATCH tokens with an empty cache and with one that holds 25,600 tokens of others, in turn.
+
+    Returns the least processor seconds of both, of ROUNDS rounds: what is more with a full cache is the search for what
+    a token sees. Seconds of the clock say less where other machines share the processor.
+    """
+    runtime = open_runtime(path, cells=32_768, sequences=OTHERS + 1)
+    least = {"empty": math.inf, "full": math.inf}
+    try:
+        read(runtime, [some_tokens(runtime, OTHER_TOKENS)])
+        state = runtime.sequence_state(0)
+        forget(runtime, [0])
+        for turn in range(ROUNDS):
+            for name, others in (("empty", 0), ("full", OTHERS)):
+                for sequence in range(1, others + 1):
+                    if not runtime.restore_sequence(sequence, state):
+                        raise RuntimeError(f"llama.cpp did not take the state of a sequence of {OTHER_TOKENS} tokens")
+                prompt = some_tokens(runtime, BATCH, start=turn)
+                began = time.process_time()
+                read(runtime, [prompt])
+                least[name] = min(least[name], time.process_time() - began)
+                forget(runtime, range(OTHERS + 1))
+    finally:
+        runtime.close()
+    return {name: round(seconds, 3) for name, seconds in least.items()}
+
+
 def distinct(path: Path, requests: Path) -> dict[str, Any]:
     """Count the tokens of the trie of all prompts: what must be read if nothing is read twice."""
     runtime = open_runtime(path, cells=512, sequences=1)
@@ -243,6 +275,8 @@ def main(arguments: list[str]) -> int:
         told: dict[str, Any] = rates(Path(path), int(rest[0]), int(rest[1]), own="own" in rest[2:])
     elif what == "mixed":
         told = mixed(Path(path))
+    elif what == "occupied":
+        told = occupied(Path(path))
     elif what == "replies":
         told = replies(Path(path), [Path(name) for name in rest])
     else:

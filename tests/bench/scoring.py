@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from evaluation.agreement import Agreement
+
 from engine.evaluation import Gold
 
 Rows = Sequence[Mapping[str, Any]]
@@ -31,15 +33,11 @@ def score(job: str, rows: Rows, gold: Mapping[str, Any]) -> dict[str, float]:
 def f1(found: Iterable[Any], true: Iterable[Any]) -> dict[str, float]:
     """Compute precision, recall and their harmonic mean; 0 where nothing was found."""
     found, true = set(found), set(true)
-    hits = len(found & true)
-    precision = hits / len(found) if found else 0.0
-    recall = hits / len(true) if true else 0.0
-    total = precision + recall
-    return {
-        "quality": 2 * precision * recall / total if total else 0.0,
-        "precision": precision,
-        "recall": recall,
-    }
+    return _measures(Agreement(len(found & true), len(found), len(true)))
+
+
+def _measures(counts: Agreement) -> dict[str, float]:
+    return {"quality": counts.f1, "precision": counts.precision, "recall": counts.recall}
 
 
 def _plain(value: Any) -> str:
@@ -144,7 +142,4 @@ def _clusters(rows: Rows, gold: Mapping[str, Any], field: str) -> dict[str, floa
     found_pairs = sum(len(m) * (len(m) - 1) // 2 for m in named.values())
     true_pairs = sum(n * (n - 1) // 2 for n in Counter(true.values()).values())
     hits = sum(n * (n - 1) // 2 for n in both.values())
-    precision = hits / found_pairs if found_pairs else 0.0
-    recall = hits / true_pairs if true_pairs else 0.0
-    total = precision + recall
-    return {"quality": 2 * precision * recall / total if total else 0.0, "precision": precision, "recall": recall}
+    return _measures(Agreement(hits, found_pairs, true_pairs))

@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from jobs import HERE, JOBS, Job, Work, write_work
+from jobs import HERE, JOBS, Job, Work, job_of, write_work
 from kernel_calls import floor_sizes, measure_rates
 from processes import Failed, Server, run, serving
 from report import line_of, tables
@@ -119,28 +119,23 @@ class Bench:
 
     def tasks(self) -> Iterator[Task]:
         """List what is run: all contestants of a job before the next job, all of them again for each repeat."""
-        chosen = [job for job in JOBS if job.letter in self.settings.jobs]
-        for job in chosen:
+        peers = self._peers()
+        for job in (job for job in JOBS if job.letter in self.settings.jobs):
             for draw, repeat in product(range(self.settings.draws), range(1, self.settings.repeats + 1)):
                 for layout in ["", *filter(None, self.settings.layouts.split(","))]:
                     yield Task("ours", job, repeat=repeat, draw=draw, layout=layout)
-                for peer in self._peers(job):
+                for peer in peers:
                     for slots in job.slots:
                         yield Task(peer, job, slots, repeat=repeat, draw=draw)
         if self.settings.growth:
-            job = next(job for job in JOBS if job.letter == "B")
             for what, factors in GROWTH:
                 for factor in factors:
-                    yield Task("ours", job, **{what: factor})
+                    yield Task("ours", job_of("B"), **{what: factor})
 
-    def _peers(self, job: Job) -> list[str]:
-        settings = self.settings
-        if settings.server is None:
+    def _peers(self) -> list[str]:
+        if self.settings.server is None:
             return []
-        return [
-            *(["docetl"] if settings.docetl else []),
-            *(["lotus"] if settings.lotus else []),
-        ]
+        return [name for name in ("docetl", "lotus") if getattr(self.settings, name)]
 
     def _measured(self, task: Task, folder: Path) -> dict[str, Any]:
         result: dict[str, Any] = {

@@ -37,11 +37,6 @@ print(done.is_encrypted, flush=True)
 """
 
 
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "c.redwell"
@@ -68,7 +63,7 @@ def child(*arguments: object) -> subprocess.Popen[str]:
 @POSIX
 @pytest.mark.parametrize("way", ["encrypt", "decrypt"])
 @pytest.mark.parametrize(
-    ("step", "is_done"), [("_copy", False), ("_compare", False), ("_flush", False), ("_flush_folder", True)]
+    ("step", "is_done"), [("_copy", False), ("_compare", False), ("flush", False), ("_flush_folder", True)]
 )
 def test_a_kill_leaves_the_old_case_or_the_new_one(path: Path, way: str, step: str, is_done: bool) -> None:
     if way == "decrypt":
@@ -88,7 +83,7 @@ def test_a_kill_leaves_the_old_case_or_the_new_one(path: Path, way: str, step: s
 
 @POSIX
 def test_others_are_kept_out_until_it_is_done(path: Path) -> None:
-    process = child(path, "encrypt", "_flush")
+    process = child(path, "encrypt", "flush")
     assert process.stdout.readline() == "there\n"
     with pytest.raises(CaseLocked, match=f"process {process.pid}"):
         Case(path)

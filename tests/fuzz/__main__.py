@@ -27,7 +27,6 @@ from fuzz.inputs import Input, Target, Verdict, kept_inputs  # noqa: E402
 from fuzz.targets import TARGETS  # noqa: E402
 
 _GRACE_SECONDS = 60.0
-_STOPPED = 3
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -59,10 +59,8 @@ class DocumentTarget:
     name: str
     make: Callable[[], list[Input]]
     changer: Changer
-    workers: int = 2
     batch: int = 24
     seconds_each: float = 4 * LIMITS.step_seconds
-    limits: ParseOptions = field(default=LIMITS)
 
     def seeds(self) -> Sequence[Input]:
         """Make small files of the kind."""
@@ -107,9 +105,7 @@ class DocumentTarget:
         ingestion = _Ingestion(folder, case, lambda event: event.to_json(), "fuzz")
         events: list[FileEvent] = []
         async with asyncio.timeout(self.seconds_each * self.batch):
-            async for event in ingest_folder(
-                [folder], known=case.documents.has, options=self.limits, workers=self.workers
-            ):
+            async for event in ingest_folder([folder], known=case.documents.has, options=LIMITS, workers=2):
                 ingestion.take(event)
                 if not isinstance(event, Found):
                     events.append(event)

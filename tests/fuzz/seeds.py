@@ -25,22 +25,18 @@ _TEXT = ("Officer D. Harmon struck a handcuffed man on May 3, 2021.", "The charg
 
 def pdfs() -> list[Input]:
     """Text, tables, a form, notes, an outline, layers, a picture, attachments, encryption, packed objects."""
-    made = [_plain_pdf(), _rich_pdf(), _pdf(lambda pdf: None, garbage=4, deflate=True, use_objstms=1)]
-    made.append(_pdf(lambda pdf: None, encryption=pymupdf.PDF_ENCRYPT_AES_128, owner_pw="o", user_pw=""))
+    made = [_pdf(), _rich_pdf(), _pdf(garbage=4, deflate=True, use_objstms=1)]
+    made.append(_pdf(encryption=pymupdf.PDF_ENCRYPT_AES_128, owner_pw="o", user_pw=""))
     return [Input(f"a{number}.pdf", data) for number, data in enumerate(made)] + real("robustness_pdfs", ".pdf")
 
 
-def _pdf(add: object, **options: object) -> bytes:
+def _pdf(**options: object) -> bytes:
     with pymupdf.open() as pdf:
         for _ in range(2):
             page = pdf.new_page(width=400, height=300)
             for number, text in enumerate(_TEXT):
                 page.insert_text((40, 60 + 20 * number), text, fontsize=11)
         return bytes(pdf.tobytes(**options))
-
-
-def _plain_pdf() -> bytes:
-    return _pdf(None, deflate=False)
 
 
 def _rich_pdf() -> bytes:
@@ -90,7 +86,7 @@ def mails() -> list[Input]:
     rich.set_content("plain text")
     rich.add_alternative("<p>html <b>text</b></p><img src='cid:p'>", subtype="html")
     rich.add_attachment(picture(), maintype="image", subtype="png", filename="p.png")
-    rich.add_attachment(_plain_pdf(), maintype="application", subtype="pdf", filename="Größe.pdf")
+    rich.add_attachment(_pdf(), maintype="application", subtype="pdf", filename="Größe.pdf")
     rich.add_attachment("a;b\n1;2\n", subtype="csv", filename="t.csv")
     rich.add_attachment(plain)
     box = b"".join(b"From a@b Mon May  3 10:00:00 2021\n" + plain.as_bytes() + b"\n" for _ in range(3))

@@ -14,7 +14,7 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import pytest
-from gui_results import open_results
+from gui_places import open_case, open_results
 from gui_waiting import WAIT, breathe, shut
 from invented_results import make_results
 from PySide6.QtCore import QSettings, QThreadPool
@@ -94,6 +94,12 @@ def no_leaked_thread() -> Iterator[None]:
 
 
 @pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a model as many pages with a twelfth of the rows: Qt's tester looks at every cell again after every step."""
+    monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
+
+
+@pytest.fixture
 def client(qtbot: QtBot) -> Iterator[WorkerClient]:
     made = WorkerClient()
     with qtbot.waitSignal(made.ready, timeout=WAIT):
@@ -153,8 +159,7 @@ def window(new_window: Callable[[], MainWindow]) -> MainWindow:
 @pytest.fixture
 def opened(qtbot: QtBot, window: MainWindow, case: Path) -> MainWindow:
     """The window with the sample case open, and the table there."""
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     return window
 
 

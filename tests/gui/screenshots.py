@@ -20,6 +20,7 @@ os.environ["REDWELL_REVIEWER"] = "Ann Lee"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
 
 from answering_redwell import make_leases
+from gui_places import place_of
 from gui_waiting import shut
 from invented_results import make_results
 from PySide6.QtCore import QSettings
@@ -104,7 +105,7 @@ def take(window: MainWindow, app: QApplication, name: str, out: Path) -> None:
 
 def take_question(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the place Question: how it begins, a template, a mistake, and a trial if a model is here."""
-    place = next(place for place in window.places if isinstance(place, QuestionPlace))
+    place = place_of(window, QuestionPlace)
     document = place.document
 
     def rest() -> None:
@@ -209,7 +210,7 @@ def take_with_records(window: MainWindow, app: QApplication, folder: Path, out: 
 
 def take_documents(window: MainWindow, app: QApplication, records: Path, out: Path | None) -> None:
     """Read a folder into a case, and take Documents on the way; None: no pictures."""
-    documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    documents = place_of(window, DocumentsPlace)
     window.workspace.take_folder(str(records))
     wait_until(app, documents.ingest.start.isVisible)
     if out is not None:
@@ -247,13 +248,13 @@ def take_answers(app: QApplication, settings: QSettings, folder: Path, out: Path
     job = window.workspace.job
     job.start("ingest", folder=str(folder / "records"), case=window.workspace.case)
     wait_until(app, lambda: not job.is_going)
-    run = next(place for place in window.places if isinstance(place, RunPlace))
+    run = place_of(window, RunPlace)
     run.queue.add(str(pipeline))
     wait_until(app, lambda: len(run.queue.entries) == 1)
     run.start()
     wait_until(app, lambda: bool(run.queue.entries[0].run_id) and not run.queue.current)
     window.go_to("Results")
-    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    results = place_of(window, ResultsPlace)
     wait_until(app, lambda: results.model.rowCount() == 2 and results.model.row(1) is not None)
     names = [column.name for column in results.model.columns]
     place = names.index("effective_status")
@@ -280,7 +281,7 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
     window.workspace.open_case(str(path))
     wait_until(app, lambda: window.workspace.case == str(path))
     window.go_to("Results")
-    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    results = place_of(window, ResultsPlace)
     wait_until(app, lambda: results.model.rowCount() == 6 and results.model.row(0) is not None)
     results.table.go_to(0, 1)
     results.review.judge("accept")
@@ -312,7 +313,7 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
     results.parts.close_side()
     results.parts.show_charts()
     for kind in ("values", "year", "matrix"):
-        results.charts.choose(kind)
+        results.charts.kind.setCurrentIndex(results.charts.kind.findData(kind))
         settle(app)
         take(window, app, f"results-chart-{kind}", out)
     results.parts.show_ledger()
@@ -321,14 +322,14 @@ def take_results(window: MainWindow, app: QApplication, folder: Path, out: Path)
     results.parts.show_table()
     window.go_to("Export")
     settle(app)
-    next(place for place in window.places if isinstance(place, ExportPlace)).file.setText("/home/ann/officers.csv")
+    place_of(window, ExportPlace).file.setText("/home/ann/officers.csv")
     settle(app)
     take(window, app, "export", out)
 
 
 def take_improve(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the place Improve: before a build, the plans while it goes on, and the choice; MODEL answers and judges."""
-    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    place = place_of(window, ImprovePlace)
     window.workspace.improve_wanted.emit(str(write_questions(window)[0]))
     wait_until(app, lambda: bool(place.improvement.setup))
     settle(app)
@@ -364,7 +365,7 @@ def write_questions(window: MainWindow) -> tuple[Path, Path]:
 
 def take_run(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the place Run: empty, while a question runs, and at its end; MODEL answers."""
-    place = next(place for place in window.places if isinstance(place, RunPlace))
+    place = place_of(window, RunPlace)
     window.go_to("Run")
     settle(app)
     take(window, app, "run-empty", out)
@@ -383,7 +384,7 @@ def take_run(window: MainWindow, app: QApplication, out: Path) -> None:
 
 def take_machine(window: MainWindow, app: QApplication, out: Path) -> None:
     """Take the places about this machine."""
-    models = next(place for place in window.places if isinstance(place, ModelsPlace))
+    models = place_of(window, ModelsPlace)
     window.go_to("Models")
     wait_until(app, lambda: models.model.rowCount() > 0)
     take(window, app, "models", out)

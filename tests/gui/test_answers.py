@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from answering_redwell import make_leases
-from gui_waiting import WAIT, shut
-from PySide6.QtCore import QSettings, Qt
+from gui_places import open_case, place_of
+from gui_waiting import WAIT
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from desktop.app import make_window
-from desktop.client import WorkerClient
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
@@ -29,15 +27,16 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> MainWindow:
+def scripted_program() -> Path:
+    return ANSWERING
+
+
+@pytest.fixture
+def window(qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path, calls: Path) -> MainWindow:
     """The window with two leases read, and four questions about them answered."""
     pipeline = make_leases(tmp_path)
-    made = make_window(settings, WorkerClient(command=(sys.executable, str(ANSWERING), "worker")))
-    qtbot.addWidget(made, before_close_func=shut)
-    made.resize(1280, 720)
-    made.show()
-    with qtbot.waitSignal(made.workspace.case_opened, timeout=WAIT):
-        made.workspace.open_case(str(tmp_path / "a.redwell"), create=True)
+    made = start_window(0.0)
+    open_case(qtbot, made, tmp_path / "a.redwell", create=True)
     job = made.workspace.job
     with qtbot.waitSignal(job.finished, timeout=WAIT):
         job.start("ingest", folder=str(tmp_path / "records"), case=made.workspace.case)
@@ -48,10 +47,6 @@ def window(qtbot: QtBot, settings: QSettings, tmp_path: Path, calls: Path) -> Ma
     with qtbot.waitSignal(made.workspace.run_finished, timeout=WAIT):
         place.start()
     return made
-
-
-def place_of(window: MainWindow, kind: type) -> Callable[..., object]:
-    return next(place for place in window.places if isinstance(place, kind))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gui_places import place_of
 from gui_waiting import WAIT
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog
@@ -155,7 +156,7 @@ def test_a_file_that_is_no_case_is_said_to_be_none(qtbot: QtBot, window: MainWin
 
 def test_start_looks_after_a_recent_case_that_is_not_open(qtbot: QtBot, window: MainWindow, damaged: Path) -> None:
     window.workspace.settings.setValue(RECENT, [str(damaged)])
-    start = next(place for place in window.places if isinstance(place, StartPlace))
+    start = place_of(window, StartPlace)
     start.activate()
     start._care.click()
     dialog = dialog_of(window)
@@ -164,10 +165,7 @@ def test_start_looks_after_a_recent_case_that_is_not_open(qtbot: QtBot, window: 
     assert dialog.check.isEnabled()
 
 
-def test_an_encrypted_case_asks_for_its_passphrase(
-    qtbot: QtBot, window: MainWindow, case: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(passphrases, "_by_path", {})
+def test_an_encrypted_case_asks_for_its_passphrase(qtbot: QtBot, window: MainWindow, case: Path) -> None:
     encrypt_case(case, PASSPHRASE)
     passphrases.forget(case)
     dialog = window.care_for(str(case), CareDialog.verify)

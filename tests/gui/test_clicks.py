@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gui_dropping import drop
+from gui_places import open_case
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -124,8 +125,7 @@ def test_every_place_that_is_empty_says_what_to_do_next(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path
 ) -> None:
     window = start_window(0.0)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(tmp_path / "empty.redwell"), create=True)
+    open_case(qtbot, window, tmp_path / "empty.redwell", create=True)
     for name, words in {
         "Documents": "Drop a folder",
         "Question": "Type a question",

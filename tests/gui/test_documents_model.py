@@ -57,12 +57,6 @@ steps = st.lists(
 )
 
 
-@pytest.fixture
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a model as many pages with a twelfth of the rows: Qt's tester looks at every cell again after every step."""
-    monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
-
-
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(0, 80), steps=steps)
 def test_whatever_happens_the_rows_are_those_of_the_worker(

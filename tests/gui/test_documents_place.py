@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMessageBox
@@ -47,11 +49,10 @@ def make_case(path: Path, count: int) -> Path:
     return path
 
 
-def open_case(qtbot: QtBot, window: MainWindow, path: Path, count: int) -> DocumentsPlace:
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
+def open_documents(qtbot: QtBot, window: MainWindow, path: Path, count: int) -> DocumentsPlace:
+    open_case(qtbot, window, path)
     window.go_to("Documents")
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = place_of(window, DocumentsPlace)
     qtbot.waitUntil(lambda: place.model.rowCount() == count and place.model.row(0) is not None, timeout=WAIT)
     return place
 
@@ -70,7 +71,7 @@ def reading(many: Path) -> Iterator[Case]:
 @pytest.fixture
 def place(qtbot: QtBot, window: MainWindow, many: Path) -> DocumentsPlace:
     """The table of more documents than come at once."""
-    return open_case(qtbot, window, many, MANY)
+    return open_documents(qtbot, window, many, MANY)
 
 
 def count(case: Case, **wanted: object) -> int:
@@ -192,10 +193,34 @@ def test_documents_that_nobody_sees_are_not_asked_for(
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
 
 
+def test_no_file_is_said_to_be_read_before_that_is_known(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    held = Held(window, documents.FAILURES)
+    failures = open_documents(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3).failures
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    assert failures._hint.text() == ""
+    held.answers.pop("three")()
+    assert failures._hint.text() == "Every file could be read."
+    failures.model.begin()
+    assert failures._hint.text() == ""
+
+
+def test_the_next_case_is_not_said_to_be_empty_before_that_is_known(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    open_case(qtbot, window, make_case(tmp_path / "empty.redwell", 0))
+    window.go_to("Documents")
+    empty = place_of(window, DocumentsPlace)._empty
+    qtbot.waitUntil(empty.isVisible, timeout=WAIT)
+    held = Held(window, documents.PAGE)
+    open_case(qtbot, window, make_case(tmp_path / "three.redwell", 3))
+    qtbot.waitUntil(lambda: "three" in held.answers, timeout=WAIT)
+    assert not empty.isVisible()
+
+
 def test_lines_that_were_given_up_come_when_the_place_is_seen_again(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
-    place = open_case(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3)
+    place = open_documents(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3)
     hits = place.hits.hits
     hits.look_for("officer", {})
     window.go_to("Start")
@@ -216,7 +241,7 @@ def test_filters_of_the_last_case_do_not_hide_the_documents_of_the_next(
     with Case(first) as case:
         case.labels.tag([f"{0:064x}"], "seen")
         case.labels.remove_documents([f"{1:064x}"])
-    place = open_case(qtbot, window, first, 2)
+    place = open_documents(qtbot, window, first, 2)
     place.facets.choose({"removed": True, "tags": ["seen"]})
     place.names.setText("no such name")
     qtbot.waitUntil(lambda: place.model.rowCount() == 0 and place._nothing.isVisible(), timeout=WAIT)
@@ -229,6 +254,6 @@ def test_filters_of_the_last_case_do_not_hide_the_documents_of_the_next(
         return ask(query, *args, **given)  # type: ignore[call-overload,no-any-return]
 
     window.workspace.client.ask = listen  # type: ignore[assignment,method-assign]
-    open_case(qtbot, window, make_case(tmp_path / "second.redwell", 4), 4)
+    open_documents(qtbot, window, make_case(tmp_path / "second.redwell", 4), 4)
     assert place.facets.chosen() == {}
     assert asked and not any(only.get("removed") or only.get("tags") or only.get("text") for only in asked)

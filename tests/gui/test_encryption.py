@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from gui_dropping import drop
+from gui_places import place_of
 from gui_waiting import WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
@@ -30,12 +31,6 @@ from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
 
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.delenv(passphrases.VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -64,7 +59,7 @@ def type_in(qtbot: QtBot, dialog: Any, *texts: str) -> None:
 
 def settings_box(window: MainWindow) -> Any:
     window.go_to("Settings")
-    return next(place for place in window.places if isinstance(place, SettingsPlace)).encryption
+    return place_of(window, SettingsPlace).encryption
 
 
 def command_line(pid: int) -> str:
@@ -99,7 +94,7 @@ def test_an_encrypted_case_asks_until_the_passphrase_is_right(
 
 def test_a_cancelled_question_leaves_the_first_page(qtbot: QtBot, window: MainWindow, encrypted: Path) -> None:
     window.workspace._remember(str(encrypted))
-    start: StartPlace = next(place for place in window.places if isinstance(place, StartPlace))
+    start: StartPlace = place_of(window, StartPlace)
     start.activate()
     start._recent.itemActivated.emit(start._recent.item(0))
     dialog = the_dialog(qtbot, window, PassphraseDialog)

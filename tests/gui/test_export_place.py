@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from many_results import make_many_results, make_two_runs
 from pytestqt.qtbot import QtBot
 
@@ -26,14 +27,14 @@ def case(tmp_path: Path) -> Path:
 @pytest.fixture
 def results(qtbot: QtBot, opened: MainWindow) -> ResultsPlace:
     opened.go_to("Results")
-    place = next(place for place in opened.places if isinstance(place, ResultsPlace))
+    place = place_of(opened, ResultsPlace)
     show(qtbot, place, "1")
     return place
 
 
 @pytest.fixture
 def export(opened: MainWindow) -> ExportPlace:
-    return next(place for place in opened.places if isinstance(place, ExportPlace))
+    return place_of(opened, ExportPlace)
 
 
 def show(qtbot: QtBot, place: ResultsPlace, run: str) -> None:
@@ -82,8 +83,7 @@ def test_the_runs_of_the_last_case_are_not_offered_in_the_next(
 ) -> None:
     enter(qtbot, opened, export)
     assert export.runs.count() == 2
-    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
-        opened.workspace.open_case(str(make_many_results(tmp_path / "next.redwell", 3)[0]))
+    open_case(qtbot, opened, make_many_results(tmp_path / "next.redwell", 3)[0])
     assert export.runs.count() == 0
     qtbot.waitUntil(lambda: export.runs.count() == 1 and export.start.isEnabled(), timeout=WAIT)
     assert "3 rows" in export.runs.currentText()
@@ -93,21 +93,14 @@ def test_the_runs_of_the_last_case_are_not_offered_in_the_next(
 def test_runs_that_come_after_another_case_was_opened_are_dropped(
     qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, tmp_path: Path
 ) -> None:
-    held: list[Any] = []
-    client, ask = opened.workspace.client, opened.workspace.client.ask
-
-    def hold(query: Any, then: Any, failed: Any = None, **given: Any) -> str:
-        if query is RUNS and given["case"] == str(tmp_path / "made" / "invented.redwell"):
-            return ask(query, lambda answer: held.append(lambda: then(answer)), failed, **given)
-        return ask(query, then, failed, **given)
-
-    client.ask = hold  # type: ignore[assignment,method-assign]
+    held = Held(opened, RUNS)
     opened.go_to("Export")
-    qtbot.waitUntil(lambda: bool(held), timeout=WAIT)
-    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
-        opened.workspace.open_case(str(make_many_results(tmp_path / "next.redwell", 3)[0]))
-    qtbot.waitUntil(lambda: export.runs.count() == 1, timeout=WAIT)
-    held[0]()
+    qtbot.waitUntil(lambda: "invented" in held.answers, timeout=WAIT)
+    open_case(qtbot, opened, make_many_results(tmp_path / "next.redwell", 3)[0])
+    qtbot.waitUntil(lambda: "next" in held.answers, timeout=WAIT)
+    held.answers["next"]()
+    assert export.runs.count() == 1
+    held.answers["invented"]()
     assert "3 rows" in export.runs.currentText()
 
 

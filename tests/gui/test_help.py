@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
@@ -44,6 +45,14 @@ def test_help_and_offline_are_opened_once(qtbot: QtBot, window: MainWindow) -> N
         again = show()
         assert again.isVisible()
         again.close()
+
+
+def test_offline_looks_again_when_it_is_asked_for_again(qtbot: QtBot, window: MainWindow) -> None:
+    panel = window.show_offline()
+    qtbot.waitUntil(panel.attempt.isEnabled, timeout=WAIT)
+    assert window.show_offline() is panel
+    assert panel.verdict.text() == "Looking…"
+    panel.close()
 
 
 def test_a_right_click_offers_what_can_be_done_with_a_row(qtbot: QtBot, window: MainWindow) -> None:

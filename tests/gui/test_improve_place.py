@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from cut_off import cut_off_when_laid_out
+from gui_places import open_case, place_of
 from gui_waiting import WAIT, breathe, shut
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from scripted_cases import make_folder
 from watchdog import Watchdog
@@ -80,10 +80,9 @@ def window(qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Pat
 
 def opened(qtbot: QtBot, window: MainWindow, case: Path) -> ImprovePlace:
     """Open the case and the place, and wait until all is known that is known before a build."""
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     window.go_to("Improve")
-    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    place = place_of(window, ImprovePlace)
     assert window.current is place
     qtbot.waitUntil(lambda: bool(place.improvement.setup), timeout=WAIT)
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
@@ -160,7 +159,7 @@ def use_the_plan(qtbot: QtBot, window: MainWindow, place: ImprovePlace, monkeypa
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: urls.append(url.toLocalFile()) is None)
     QTest.mouseClick(place.report, Qt.MouseButton.LeftButton)
     assert urls == [str(questions / "improved" / "acts.html")]
-    question = next(place for place in window.places if isinstance(place, QuestionPlace))
+    question = place_of(window, QuestionPlace)
     place.tabs.setCurrentWidget(place.choice)
     with qtbot.waitSignal(question.document.opened, timeout=WAIT):
         QTest.mouseClick(place.choice.use, Qt.MouseButton.LeftButton)
@@ -176,7 +175,7 @@ def test_a_question_is_improved_and_the_chosen_plan_is_used(
     short_case: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    place = place_of(window, ImprovePlace)
     assert place.questions.currentText() == "acts"
     assert "No row is reviewed" in place.before.gold.text()
     assert "3 calls" in place.before.folder.text()
@@ -222,7 +221,7 @@ def test_a_build_that_is_stopped_keeps_its_best_and_goes_on(
         assert "Stopping" in place.status.text()
     assert "Stopped; the best plan so far is kept" in place.choice.verdict.text()
     qtbot.waitUntil(lambda: place.go.text() == "Continue", timeout=WAIT)
-    run = next(place for place in window.places if isinstance(place, RunPlace))
+    run = place_of(window, RunPlace)
     assert run.queue.entries[0].state == "cancelled"
     assert run.panel.model.index(0, 0).data() == "Improve acts"
 
@@ -273,7 +272,7 @@ def test_a_build_waits_for_the_run_that_goes_on(
     window = start_window(0.2)
     place = opened(qtbot, window, short_case)
     choose_small(place)
-    run = next(place for place in window.places if isinstance(place, RunPlace))
+    run = place_of(window, RunPlace)
     run.queue.load()
     run.queue.add(place.improvement.pipeline)
     qtbot.waitUntil(lambda: len(run.queue.entries) == 1, timeout=WAIT)
@@ -303,8 +302,7 @@ def test_a_build_goes_on_whole_while_another_case_is_open(
     model = place.improvement
     qtbot.waitUntil(lambda: bool(model.tree.lines.lines), timeout=WAIT)
     lines = model.tree.lines
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(other))
+    open_case(qtbot, window, other)
     before, progress = dict(lines.lines), lines.progress
     qtbot.waitUntil(lambda: (lines.lines, lines.progress) != (before, progress), timeout=WAIT)
     assert not model.is_going and not model.tree.lines.lines
@@ -315,7 +313,7 @@ def test_a_build_goes_on_whole_while_another_case_is_open(
 
 
 def test_a_build_that_is_continued_keeps_its_documents_and_its_model(qtbot: QtBot, window: MainWindow) -> None:
-    form = next(place for place in window.places if isinstance(place, ImprovePlace)).before.form
+    form = place_of(window, ImprovePlace).before.form
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
     form.show_options(tagged("gone"), {"agent_model": "removed"})
     form.look()
@@ -327,10 +325,9 @@ def test_a_build_that_is_continued_keeps_its_documents_and_its_model(qtbot: QtBo
 def test_the_documents_of_a_build_are_those_of_the_case_that_is_open(
     qtbot: QtBot, window: MainWindow, short_case: Path
 ) -> None:
-    form = next(place for place in window.places if isinstance(place, ImprovePlace)).before.form
+    form = place_of(window, ImprovePlace).before.form
     form.show_options(tagged("of the last case"), {})
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(shutil.copy(short_case, short_case.with_name("other.redwell"))))
+    open_case(qtbot, window, shutil.copy(short_case, short_case.with_name("other.redwell")))
     assert (form.given, form.documents.currentText()) == (ALL_DOCUMENTS, "all documents")
 
 
@@ -369,10 +366,9 @@ def test_a_case_without_questions_says_what_to_do(
 ) -> None:
     (short_case.with_name("short questions") / "acts.yaml").unlink()
     window = start_window()
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(short_case))
+    open_case(qtbot, window, short_case)
     window.go_to("Improve")
-    place = next(place for place in window.places if isinstance(place, ImprovePlace))
+    place = place_of(window, ImprovePlace)
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
     assert not place.tabs.isVisible()
     assert "Write one in Question" in place._none.text()
@@ -389,20 +385,6 @@ def test_the_place_is_hidden_where_the_worker_cannot_build(
     assert not place.is_offered()
     window.go_to("Improve")
     assert window.current is not place
-
-
-def test_every_control_has_a_name(qtbot: QtBot, start_window: Callable[[], MainWindow], short_case: Path) -> None:
-    place = opened(qtbot, start_window(), short_case)
-    for widget in place.findChildren(QWidget):
-        if (
-            widget.focusPolicy() != Qt.FocusPolicy.NoFocus
-            and isinstance(widget, QAbstractButton | QComboBox | QLineEdit)
-            and not isinstance(widget.parent(), QComboBox)
-        ):
-            named = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
-            assert named, widget
-        if isinstance(widget, QLabel):
-            assert widget.textFormat() != Qt.TextFormat.RichText
 
 
 def test_an_event_of_a_long_build_does_not_read_the_whole_tree(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gui_places import open_results, place_of
 from gui_waiting import WAIT
 from invented_results import make_results
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from desktop.places.documents import DocumentsPlace
-from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
 from storage.case import Case
 from storage.ledger import DocumentRecord, FateRecord
@@ -27,10 +27,7 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
         case.ledger.save_run_documents(run, [bad])
         failed = FateRecord("found3", "failed", error="no end\nin sight", advice="Ask for less.", raw_reply='{"a": [')
         case.ledger.save_fates(run, "find", [failed, FateRecord("found4", "rejected", reason="no officer")])
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    results = open_results(qtbot, window, path)
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     panel = results.parts.ledger
     tester = QAbstractItemModelTester(panel.entries, QAbstractItemModelTester.FailureReportingMode.Fatal)
@@ -54,7 +51,7 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
     qtbot.waitUntil(lambda: panel.entries.rowCount() == 1 and panel.entries.row(0) is not None, timeout=WAIT)
     assert panel.entries.index(0, 2).data() == "no officer"
     panel.table.activated.emit(panel.entries.index(0, 0))
-    shown = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    shown = place_of(window, DocumentsPlace)
     assert window.current is shown
     qtbot.waitUntil(lambda: shown.viewer.document == documents[4], timeout=WAIT)
     qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from gui_results import open_results
+from gui_places import open_results, place_of
 from gui_waiting import WAIT
 from held_answers import Held
 from invented_results import make_results
@@ -104,7 +104,7 @@ def test_the_evidence_of_the_current_cell_is_asked_for(qtbot: QtBot, window: Mai
 
 def documents_of(qtbot: QtBot, window: MainWindow) -> tuple[DocumentsPlace, str]:
     """Return the place with the documents, and the id of a PDF."""
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = place_of(window, DocumentsPlace)
     window.go_to("Documents")
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     rows = (place.model.row(number) for number in range(place.model.rowCount()))

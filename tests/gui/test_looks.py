@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cut_off import cut_off_when_laid_out
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from invented_results import make_results
 from PySide6.QtCore import Qt
@@ -23,7 +24,7 @@ from desktop.places.export import ExportPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.start import StartPlace
-from desktop.theme import THEMES, Colours, Theme, colours_of, palette_of
+from desktop.theme import THEMES, Theme, colours_of, palette_of
 from desktop.window import MainWindow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,21 +45,20 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def filled(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> MainWindow:
     """The window with results in it, a page and a question open."""
     path, _ = make_results(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    documents = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    open_case(qtbot, window, path)
+    documents = place_of(window, DocumentsPlace)
     qtbot.waitUntil(lambda: documents.model.row(0) is not None, timeout=WAIT)
     with qtbot.waitSignal(documents.viewer.page_shown, timeout=WAIT):
         documents.show_document(documents.model.row(0).id)
     window.go_to("Question")
-    question = next(place for place in window.places if isinstance(place, QuestionPlace))
+    question = place_of(window, QuestionPlace)
     qtbot.waitUntil(lambda: question.begin.templates.count() > 0, timeout=WAIT)
     question.begin.templates.itemClicked.emit(question.begin.templates.item(0))
     qtbot.waitUntil(question.begin.ask.proposed.isVisible, timeout=WAIT)
     question.begin.ask.edit.click()
     qtbot.waitUntil(lambda: len(question.cards.cards) > 3, timeout=WAIT)
     window.go_to("Results")
-    results = next(place for place in window.places if isinstance(place, ResultsPlace))
+    results = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     results.groups.choose("officer")
     results.open_evidence()
@@ -70,7 +70,7 @@ def test_nothing_is_cut_off(qtbot: QtBot, filled: MainWindow, letters: float) ->
     filled.set_font_scale(letters)
     filled.resize(1280, 720)
     assert filled.devicePixelRatioF() == float(SCALE)
-    question = next(place for place in filled.places if isinstance(place, QuestionPlace))
+    question = place_of(filled, QuestionPlace)
     filled.go_to("Question")
     question.show_table()
     qtbot.waitUntil(lambda: "document" in question.begin.ask.estimate.text(), timeout=WAIT)
@@ -99,7 +99,7 @@ def test_nothing_is_cut_off_at_200_percent() -> None:
 
 
 def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
-    results = next(place for place in filled.places if isinstance(place, ResultsPlace))
+    results = place_of(filled, ResultsPlace)
     timeline, chart = results.parts.timeline.view, results.charts.chart
     results.parts.show_timeline()
     qtbot.waitUntil(lambda: bool(timeline.moments), timeout=WAIT)
@@ -111,8 +111,7 @@ def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
     qtbot.wait(50)
     high = QFontMetricsF(filled.font()).height()
     tables = {
-        table.accessibleName(): table.verticalHeader().defaultSectionSize()
-        for table in results.findChildren(QTableView)
+        table.accessibleName(): table.verticalHeader().defaultSectionSize() for table in filled.findChildren(QTableView)
     }
     lines = {"bar": chart._area(0, 600.0).height(), "moment": timeline.drawing.area(0, 600.0).height()}
     lines["axis of plans"] = scatter.line
@@ -121,10 +120,28 @@ def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
     filled.set_font_scale(1.0)
     qtbot.wait(50)
     assert {name: size for name, size in (tables | lines).items() if size < high} == {}
-    assert {"Results", "Pinned columns", "What failed or was left out"} <= tables.keys()
+    assert {"Results", "Pinned columns", "What failed or was left out", "Documents"} <= tables.keys()
     assert {name: size for name, size in sizes.items() if size != pytest.approx(wanted)} == {}
     assert "YAML of the pipeline" in sizes
     assert after > before == (chart.minimumHeight(), timeline.minimumHeight())
+
+
+def test_the_names_of_places_have_room_for_large_letters(qtbot: QtBot, window: MainWindow) -> None:
+    side, before = window._side, window._side.width()
+    window.set_font_scale(2.0)
+    qtbot.wait(50)
+    letters = side.fontMetrics()
+    rooms: dict[str, tuple[int, int, int]] = {}
+    for row in (row for row in range(side.count()) if not side.item(row).isHidden()):
+        area = side.visualItemRect(side.item(row))
+        rooms[side.item(row).text()] = (area.width() - side.iconSize().width(), area.height(), area.right())
+    seen, wanted = side.viewport().width(), {name: letters.horizontalAdvance(name) for name in rooms}
+    high = letters.height()
+    window.set_font_scale(1.0)
+    qtbot.wait(50)
+    cut = {name: room for name, room in rooms.items() if room[0] <= wanted[name] or room[1] <= high or room[2] > seen}
+    assert cut == {}
+    assert side.width() == before
 
 
 def test_the_colours_of_the_system_are_followed_while_they_are_wanted(
@@ -158,8 +175,8 @@ def test_texts_can_be_told_from_their_ground(qapp: QApplication, theme: Theme) -
 def test_what_is_only_said_can_be_read_in_every_place(qtbot: QtBot, filled: MainWindow, theme: Theme) -> None:
     filled.set_theme(theme)
     qtbot.wait(50)  # palettes come with the event loop
-    export = next(place for place in filled.places if isinstance(place, ExportPlace))
-    question = next(place for place in filled.places if isinstance(place, QuestionPlace))
+    export = place_of(filled, ExportPlace)
+    question = place_of(filled, QuestionPlace)
     filled.go_to("Question")
     question.cards.open_card("list_officers")
     wanted = AAA if theme == "contrast" else AA
@@ -187,7 +204,6 @@ def test_what_is_disabled_can_be_read_in_high_contrast(qapp: QApplication) -> No
     palette = palette_of(colours)
     disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.WindowText)
     assert contrast(disabled.name(), colours.window) >= AA
-    assert isinstance(colours, Colours)
 
 
 @pytest.mark.parametrize("theme", THEMES[1:])

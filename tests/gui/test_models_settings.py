@@ -12,6 +12,7 @@ import pymupdf
 import pytest
 from gguf_files import MODEL, TEXT, gguf, pair, text
 from gui_dropping import drop
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import QSettings, QStandardPaths
 from PySide6.QtTest import QTest
@@ -26,6 +27,7 @@ from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
+from desktop.viewer_bar import PasswordBar
 from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
 from engine.worker.contract.doctor import CheckedThing
 from engine.worker.contract.offline import (
@@ -49,10 +51,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "models"
 
 
-def place_of(window: MainWindow, kind: type[Any]) -> Any:
-    return next(place for place in window.places if isinstance(place, kind))
-
-
 def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, cache: Path) -> None:
     place: ModelsPlace = place_of(window, ModelsPlace)
     window.go_to("Models")
@@ -62,9 +60,9 @@ def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, 
     assert not place.buttons["measure"].isEnabled()
     ids = [row.id for row in place.model.rows]
     place.table.selectRow(ids.index(default_entry().id))
-    assert place.details.text_of("sha256") == default_entry().files[0].sha256
-    assert place.details.text_of("licence") == default_entry().licence
-    assert place.details.text_of("path") == ""
+    assert place.details._facts["sha256"].text() == default_entry().files[0].sha256
+    assert place.details._facts["licence"].text() == default_entry().licence
+    assert place.details._facts["path"].text() == ""
 
 
 MAMBA = gguf(pair("general.architecture", TEXT, text("mamba")))
@@ -87,7 +85,7 @@ def test_a_dropped_file_that_is_no_model_is_refused_and_the_window_lives(
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
         drop(window, odd)
         assert window.current is place
-    qtbot.waitUntil(lambda: not place.is_busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not place.bar.isVisible(), timeout=WAIT)
     assert name in place.status.text()
     assert reason in place.status.text()
     assert list(cache.glob("*.gguf")) == []
@@ -98,9 +96,9 @@ def test_an_own_model_is_chosen_verified_and_removed(qtbot: QtBot, window: MainW
     place: ModelsPlace = place_of(window, ModelsPlace)
     window.go_to("Models")
     qtbot.waitUntil(lambda: bool((model := place.current()) and model.id == "mine"), timeout=WAIT)
-    assert "choose Verify" in place.details.text_of("sha256")
+    assert "choose Verify" in place.details._facts["sha256"].text()
     place.check()
-    qtbot.waitUntil(lambda: len(place.details.text_of("sha256")) == 64, timeout=WAIT)
+    qtbot.waitUntil(lambda: len(place.details._facts["sha256"].text()) == 64, timeout=WAIT)
     place.choose()
     qtbot.waitUntil(lambda: bool((model := place.current()) and model.is_default), timeout=WAIT)
     assert not place.buttons["choose"].isEnabled()
@@ -300,8 +298,7 @@ def test_a_case_that_is_opened_after_a_sample_that_cannot_be_is_shown_as_any_oth
     monkeypatch.setattr(client, "ask", copy_nowhere)
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
         place_of(window, StartPlace).open_sample()
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(tmp_path / "mine.redwell"), create=True)
+    open_case(qtbot, window, tmp_path / "mine.redwell", create=True)
     assert window.current is place_of(window, DocumentsPlace)
 
 
@@ -314,7 +311,7 @@ def test_work_on_a_model_is_begun_again_by_the_next_worker(
     monkeypatch.setattr(window.workspace.client, "ask", lambda *asked, **given: "9")
     place._install("some-model")
     window.workspace.client.lost.emit("ended")
-    assert place.is_busy and place.bar.isVisible()
+    assert place.bar.isVisible()
     assert place.status.text() == "Installing some-model: Redwell's background program ended; beginning again."
 
 
@@ -348,6 +345,15 @@ def test_start_lists_what_works_only_with_details(qtbot: QtBot, window: MainWind
     assert shown() == ["Disk: 1 GB\nFree some."]
 
 
+def test_a_password_that_is_being_typed_stays_when_it_is_asked_for_again(qtbot: QtBot) -> None:
+    bar = PasswordBar()
+    qtbot.addWidget(bar)
+    bar.ask(was_wrong=False)
+    QTest.keyClicks(bar._password, "op")
+    bar.ask(was_wrong=False)  # as when the window becomes larger
+    assert bar._password.text() == "op"
+
+
 def test_an_encrypted_page_asks_for_its_password(
     qtbot: QtBot, new_window: Callable[[], MainWindow], tmp_path: Path
 ) -> None:
@@ -358,8 +364,7 @@ def test_an_encrypted_page_asks_for_its_password(
         pdf.save(folder / "sealed.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="o", user_pw="open")
     window = new_window()
     place: DocumentsPlace = place_of(window, DocumentsPlace)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(tmp_path / "sealed.redwell"), create=True)
+    open_case(qtbot, window, tmp_path / "sealed.redwell", create=True)
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         place.ingest.read_again(str(folder / "sealed.pdf"), password="open")
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from gui_dropping import drop
+from gui_places import place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
@@ -25,10 +26,6 @@ from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
 from engine.disk import questions_folder
-
-
-def documents(window: MainWindow) -> DocumentsPlace:
-    return next(place for place in window.places if isinstance(place, DocumentsPlace))
 
 
 def write(folder: Path, *names: str) -> list[Path]:
@@ -46,7 +43,7 @@ def start_reading(qtbot: QtBot, place: DocumentsPlace) -> None:
 
 def test_of_several_files_all_are_taken(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     files = write(tmp_path / "letters", "a", "b", "c")
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, *files)
     qtbot.waitUntil(lambda: "3 files" in place.ingest.text, timeout=WAIT)
     assert Path(window.workspace.case) == tmp_path / "letters" / "letters.redwell"
@@ -76,7 +73,7 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
 def test_a_folder_on_a_read_only_stick_is_read_into_a_case_elsewhere(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, read_only: Path
 ) -> None:
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, read_only)
     qtbot.waitUntil(lambda: bool(window.findChildren(QMessageBox)), timeout=WAIT)
     box = window.findChildren(QMessageBox)[-1]
@@ -99,7 +96,7 @@ def test_a_folder_that_is_added_while_another_is_read_is_offered_after_it(
 ) -> None:
     write(tmp_path / "first", *map(str, range(12)))
     write(tmp_path / "second", "late")
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, tmp_path / "first")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: window.workspace.job.is_going, timeout=WAIT)
@@ -116,7 +113,7 @@ def test_what_is_left_of_a_case_is_offered_when_it_is_opened_again(
     folders = [tmp_path / name for name in ("first", "second", "third")]
     for folder in folders:
         write(folder, *map(str, range(6)))
-    place, space = documents(window), window.workspace
+    place, space = place_of(window, DocumentsPlace), window.workspace
     drop(window, *folders)
     qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
     said: list[tuple[str, str]] = []
@@ -143,7 +140,7 @@ def test_what_is_read_into_another_case_is_not_shown_as_read_into_this_one(
     qtbot: QtBot, opened: MainWindow, tmp_path: Path
 ) -> None:
     write(tmp_path / "letters", "a")
-    panel, job = documents(opened).ingest, opened.workspace.job
+    panel, job = place_of(opened, DocumentsPlace).ingest, opened.workspace.job
     job.name, job.state, job.given = "ingest", "going", {"case": str(tmp_path / "first.redwell")}
     job.changed.emit()
     assert panel.isHidden()
@@ -157,7 +154,7 @@ def test_what_is_read_into_another_case_is_not_shown_as_read_into_this_one(
 
 def test_an_offer_does_not_take_the_keyboard_from_who_types(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
     (file,) = write(tmp_path / "letters", "a")
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     opened.activateWindow()
     qtbot.waitUntil(opened.isActiveWindow, timeout=WAIT)
     place.names.setFocus()
@@ -173,7 +170,7 @@ def test_an_offer_does_not_take_the_keyboard_from_who_types(qtbot: QtBot, opened
 
 def test_a_run_that_fails_leaves_the_offer(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     write(tmp_path / "first", "a")
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, tmp_path / "first")
     qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.job.failed, timeout=WAIT):
@@ -184,19 +181,32 @@ def test_a_run_that_fails_leaves_the_offer(qtbot: QtBot, window: MainWindow, tmp
     assert not place.ingest.isVisible()
 
 
+def test_an_offer_is_put_off_and_all_else_is_closed(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    write(tmp_path / "about them", "a")
+    place = place_of(window, DocumentsPlace)
+    drop(window, tmp_path / "about them")
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    assert place.ingest.dismiss.text() == "Not now"
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: "1 file checked" in place.ingest.text, timeout=WAIT)
+    drop(window, tmp_path / "about them")
+    qtbot.waitUntil(lambda: place.ingest.text == "about them: it is already in the case.", timeout=WAIT)
+    assert place.ingest.dismiss.text() == "Close"
+
+
 def test_add_takes_files_as_well(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     files = write(tmp_path / "letters", "a", "b")
     dialog = ask_for_files(window, window.workspace)
     dialog.filesSelected.emit([str(file) for file in files])
     dialog.close()
-    qtbot.waitUntil(lambda: "2 files" in documents(window).ingest.text, timeout=WAIT)
+    qtbot.waitUntil(lambda: "2 files" in place_of(window, DocumentsPlace).ingest.text, timeout=WAIT)
 
 
 def test_the_selection_follows_the_document_while_files_are_read(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     write(tmp_path / "first", "m", "x")
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, tmp_path / "first")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: place.model.rowCount() == 2 and place.model.row(1) is not None, timeout=WAIT)
@@ -229,7 +239,7 @@ def test_closing_during_a_run_asks(
 ) -> None:
     window = start_window(0.0)
     write(tmp_path / "many", *map(str, range(60)))
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, tmp_path / "many")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: window.workspace.job.is_going, timeout=WAIT)
@@ -255,7 +265,7 @@ def test_closing_during_a_run_asks(
 
 def test_new_files_of_a_watched_folder_are_offered(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     write(tmp_path / "letters", "a", "b")
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     drop(window, tmp_path / "letters")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: "2 files checked" in place.ingest.text, timeout=WAIT)
@@ -289,7 +299,7 @@ def test_a_file_that_still_grows_is_not_offered(
     qtbot: QtBot, opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (growing,) = write(tmp_path / "letters", "long")
-    watched, ask = documents(opened).watched, opened.workspace.ask
+    watched, ask = place_of(opened, DocumentsPlace).watched, opened.workspace.ask
     watched._settle.setInterval(50)
     asked: list[str] = []
 
@@ -335,7 +345,7 @@ def test_new_files_are_read_and_asked_about_alone(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path
 ) -> None:
     window = start_window(0.0)
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     letters, (first, _) = tmp_path / "letters", write(tmp_path / "letters", "a", "b")
     drop(window, letters)
     start_reading(qtbot, place)
@@ -360,7 +370,7 @@ def test_new_files_are_read_and_asked_about_alone(
     assert isinstance(window.current, RunPlace)
     qtbot.waitUntil(window.current.results.isVisible, timeout=WAIT)
     QTest.mouseClick(window.current.results, Qt.MouseButton.LeftButton)
-    results = next(each for each in window.places if isinstance(each, ResultsPlace))
+    results = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: results.model.rowCount() == 2, timeout=WAIT)
     qtbot.waitUntil(lambda: results.parts._new.text() == "Only new since the last run (2)", timeout=WAIT)
     assert results.parts.runs.currentText().startswith("people")
@@ -370,7 +380,7 @@ def test_new_documents_are_marked_and_shown_alone(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path
 ) -> None:
     window = start_window(0.0)
-    place = documents(window)
+    place = place_of(window, DocumentsPlace)
     write(tmp_path / "letters", "a", "b")
     drop(window, tmp_path / "letters")
     start_reading(qtbot, place)

@@ -8,15 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from desktop.places.export import ExportPlace
+from desktop.places.question import QuestionPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
-from engine.worker.contract.events import Event, ResultsWritten
+from engine.worker.contract.events import CommandFailed, Event, ResultsWritten
 
 STRANGE = """
 datasets: {{rows: {{type: file, path: {path}}}}}
@@ -66,10 +68,9 @@ def with_question(
 ) -> tuple[MainWindow, RunPlace]:
     """Open the case with one question in the queue."""
     window = start_window(0.0)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     window.go_to("Run")
-    place = next(place for place in window.places if isinstance(place, RunPlace))
+    place = place_of(window, RunPlace)
     place.queue.add(str(question), "")
     qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
     return window, place
@@ -134,17 +135,38 @@ def test_a_permission_that_comes_late_is_for_the_question_that_was_refused(
     assert "wants to read" in answer(qtbot, window, "Cancel"), "another question was allowed it"
 
 
+@pytest.mark.parametrize("is_other", [False, True])
+def test_a_permission_is_for_the_trial_that_was_refused(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, is_other: bool
+) -> None:
+    window = start_window(0.0)
+    open_case(qtbot, window, case)
+    window.go_to("Question")
+    place = place_of(window, QuestionPlace)
+    job = window.workspace.job
+    place.document.begin("a: 1\n", "Mine")
+    place.trial.try_now()
+    window.workspace.client.told.emit(
+        CommandFailed(job._id, "try", "It reads /private", "", exit_code=2, need="read", path="/private")
+    )
+    question(qtbot, window)
+    if is_other:
+        place.document.begin("a: 2\n", "Other")
+    answer(qtbot, window, "Allow this once")
+    assert ("allow_path" in job.given) != is_other
+    qtbot.waitUntil(lambda: not job.is_going, timeout=WAIT)
+
+
 def ready_to_export(qtbot: QtBot, window: MainWindow, case: Path, strange: Path) -> ExportPlace:
     """Run the question in the case and return Export with its run chosen."""
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT):
         allowed = [str(strange.parent.parent / "private")]
         window.workspace.job.start(
             "run", pipeline=str(strange), case=str(case), allow_path=allowed, out=[str(case.with_suffix(".jsonl"))]
         )
     window.go_to("Export")
-    place = next(place for place in window.places if isinstance(place, ExportPlace))
+    place = place_of(window, ExportPlace)
     qtbot.waitUntil(lambda: place.runs.count() == 1, timeout=WAIT)
     return place
 

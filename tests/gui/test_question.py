@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import shutil
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT, shut
-from PySide6.QtCore import QMimeData, QSettings, Qt, QUrl
+from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QPlainTextEdit, QToolButton
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
-from desktop.app import make_window
-from desktop.client import WorkerClient
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
@@ -37,23 +36,18 @@ from engine.worker.contract.events import CaseChanged
 from engine.worker.contract.queue import CLARIFY
 
 EMPTY = "Start empty\nOne question about each document, for you to write."
-SCRIPTED = Path(__file__).resolve().parents[1] / "fixtures" / "scripted_redwell.py"
 
 
 @pytest.fixture
-def window(qtbot: QtBot, settings: QSettings) -> MainWindow:
+def window(start_window: Callable[[float], MainWindow]) -> MainWindow:
     """A window whose worker has a scripted model."""
-    made = make_window(settings, WorkerClient(command=(sys.executable, "-P", str(SCRIPTED), "worker")))
-    qtbot.addWidget(made, before_close_func=shut)
-    made.resize(1280, 720)
-    made.show()
-    return made
+    return start_window(0.0)
 
 
 @pytest.fixture
 def place(qtbot: QtBot, opened: MainWindow) -> QuestionPlace:
     opened.go_to("Question")
-    found = next(place for place in opened.places if isinstance(place, QuestionPlace))
+    found = place_of(opened, QuestionPlace)
     qtbot.waitUntil(lambda: found.begin.templates.count() == 5, timeout=WAIT)
     return found
 
@@ -73,9 +67,14 @@ def begin(qtbot: QtBot, place: QuestionPlace, row: int) -> None:
 def open_card(qtbot: QtBot, place: QuestionPlace, name: str) -> OperatorCard:
     """Open a card, and wait for its form."""
     place.cards.open_card(name)
-    qtbot.waitUntil(lambda: place.cards.current is not None and place.cards.current.is_whole, timeout=WAIT)
+    qtbot.waitUntil(lambda: place.cards.current is not None and is_whole(place.cards.current), timeout=WAIT)
     assert place.cards.current is not None
     return place.cards.current
+
+
+def is_whole(card: OperatorCard) -> bool:
+    """Say whether the form of a card is there with all its settings."""
+    return card._body is not None and not card._body._coming
 
 
 def settled(qtbot: QtBot, place: QuestionPlace) -> None:
@@ -97,7 +96,7 @@ def test_a_template_becomes_cards_and_yaml(qtbot: QtBot, place: QuestionPlace, w
     card = open_card(qtbot, place, "list_officers")
     [more] = [button for button in card.findChildren(QToolButton) if button.text() == "More settings"]
     more.click()
-    qtbot.waitUntil(lambda: card.is_whole, timeout=WAIT)
+    qtbot.waitUntil(lambda: is_whole(card), timeout=WAIT)
     names = [editor.name for editor in card.findChildren(KeyEditor)]
     assert "Temperature" in names and "Gleaning: num rounds" in names
     more.click()
@@ -187,7 +186,7 @@ def test_a_pipeline_is_kept_beside_the_case_and_run(qtbot: QtBot, place: Questio
     path = Path(wanted.args[0])
     assert path == case.parent / "sample questions" / "Start empty.yaml"
     assert path.read_text(encoding="utf-8") == place.document.text
-    place._rename("What it is")
+    place.document.file.rename("What it is")
     qtbot.waitUntil(lambda: place.document.file.path.endswith("What it is.yaml"), timeout=WAIT)
     place._duplicate("Another")
     qtbot.waitUntil(lambda: place.document.file.path.endswith("Another.yaml"), timeout=WAIT)
@@ -215,6 +214,24 @@ def test_what_was_typed_last_is_saved_with_the_rest(qtbot: QtBot, place: Questio
     qtbot.waitUntil(lambda: path.exists() and not place.document.is_keeping, timeout=WAIT)
     assert "Word " in path.read_text(encoding="utf-8")
     assert saved == [str(path)]
+
+
+@pytest.mark.parametrize(("column", "text"), [(0, "gist"), (1, "integer"), (2, "in a word")])
+def test_what_is_typed_into_a_field_of_the_answer_is_saved_with_the_rest(
+    qtbot: QtBot, place: QuestionPlace, case: Path, column: int, text: str
+) -> None:
+    begin(qtbot, place, 4)
+    table = open_card(qtbot, place, "read").findChild(SchemaTable).table
+    table.setCurrentCell(0, column)
+    table.editItem(table.item(0, column))
+    qtbot.waitUntil(lambda: table.viewport().findChild(QLineEdit) is not None, timeout=WAIT)
+    editor = table.viewport().findChild(QLineEdit)
+    editor.selectAll()
+    QTest.keyClicks(editor, text)
+    place.save()
+    path = case.parent / "sample questions" / "Start empty.yaml"
+    qtbot.waitUntil(lambda: path.exists() and not place.document.is_keeping, timeout=WAIT)
+    assert text in path.read_text(encoding="utf-8").split("schema:")[1]
 
 
 @pytest.mark.parametrize("how", ["close", "new", "other", "file"])
@@ -284,7 +301,7 @@ def test_a_trial_shows_prompt_reply_values_and_evidence(
         item = trial.places.item(0)
         if item is not None and item.data(Qt.ItemDataRole.UserRole) is not None:
             found = True
-            documents = next(one for one in opened.places if isinstance(one, DocumentsPlace))
+            documents = place_of(opened, DocumentsPlace)
             with qtbot.waitSignal(documents.viewer.page_shown, timeout=WAIT):
                 trial.places.itemClicked.emit(item)
             break
@@ -437,6 +454,41 @@ def test_what_stands_in_a_chip_is_previewed_run_and_kept(
     assert "colour: " in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_what_stands_in_a_chip_is_improved(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path, is_kept: bool
+) -> None:
+    ask = ask_plates(qtbot, place)
+    if is_kept:
+        ask.edit.click()
+        qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+        place.show_table()
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    type_name(qtbot, ask, "owner")
+    with qtbot.waitSignal(opened.workspace.improve_wanted, timeout=WAIT) as wanted:
+        place.improve()
+    file = questions_folder(case) / "Which plates are mentioned.yaml"
+    assert Path(wanted.args[0]) == file
+    assert "owner: " in file.read_text(encoding="utf-8")
+
+
+def test_a_question_in_the_box_is_saved_and_where_there_is_none_that_is_said(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
+) -> None:
+    ask = place.begin.ask
+    for do in (place.save, place.improve, place.run, place.try_now, place.toggle_steps):
+        ask._say("")
+        do()
+        assert ask.state.text().startswith("Type what you want to know")
+    ask_plates(qtbot, place)
+    type_name(qtbot, ask, "owner")
+    place.save()
+    file = questions_folder(case) / "Which plates are mentioned.yaml"
+    qtbot.waitUntil(lambda: file.exists() and not place.is_keeping, timeout=WAIT)
+    assert "owner: " in file.read_text(encoding="utf-8")
+    assert not place.shows_steps
+
+
 def test_a_note_changes_the_table_and_what_changed_is_shown(qtbot: QtBot, place: QuestionPlace) -> None:
     ask = ask_plates(qtbot, place)
     ask.chips.add_column()
@@ -502,6 +554,19 @@ def test_the_steps_stay_in_step_with_the_table(qtbot: QtBot, place: QuestionPlac
     assert ask.chips.chips[0].name.isReadOnly()
 
 
+def test_what_was_changed_in_the_steps_runs_though_the_table_does_not_follow_yet(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    place.yaml.setPlainText(ask.text.replace("num_tokens: 6000", "num_tokens: 600"))
+    place.show_table()
+    with qtbot.waitSignal(opened.workspace.answer_wanted, timeout=WAIT) as wanted:
+        ask.run.click()
+    assert "num_tokens: 600\n" in Path(wanted.args[0]).read_text(encoding="utf-8")
+
+
 def test_undo_in_the_box_takes_the_table_back_with_the_file(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
@@ -551,7 +616,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     qtbot.waitUntil(lambda: "with the words officer" in ask.estimate.text(), timeout=WAIT)
     with qtbot.waitSignal(opened.workspace.run_finished, timeout=WAIT):
         ask.run.click()
-    run = next(each for each in opened.places if isinstance(each, RunPlace))
+    run = place_of(opened, RunPlace)
     [entry] = run.queue.entries
     assert entry.input == "case:words=officer"
     assert Path(entry.pipeline) == case.parent / "sample questions" / "Which plates are mentioned.yaml"
@@ -560,7 +625,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     assert not place.shows_steps and ask.proposal is not None  # the table is still there
 
     run.results.click()
-    results = next(each for each in opened.places if isinstance(each, ResultsPlace))
+    results = place_of(opened, ResultsPlace)
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
     assert [column.name for column in results.model.columns] == ["filename", "plate_number"]
@@ -732,8 +797,7 @@ def test_a_question_that_is_not_kept_yet_stays_with_its_case(
     theirs.write_text("theirs", encoding="utf-8")
     place.document.begin("a: 1\n", "Mine")
     place.document.type_text("a: 2\n")
-    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
-        opened.workspace.open_case(str(other))
+    open_case(qtbot, opened, other)
     mine = questions_folder(case) / "Mine.yaml"
     qtbot.waitUntil(mine.exists, timeout=WAIT)
     qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)

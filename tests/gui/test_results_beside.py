@@ -10,7 +10,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from desktop.chart_view import Chart, ChartView, Mark
+from desktop.charts_panel import ChartsPanel
+from desktop.network_view import NetworkView
 from desktop.places.results import ResultsPlace
+from desktop.timeline_view import TimelineView
 from desktop.window import MainWindow
 from engine.worker.contract import ledger
 from engine.worker.contract import results as contract
@@ -179,6 +182,9 @@ def test_the_ledger_says_that_nothing_failed_when_it_knows(
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
     held.answers.pop("invented")()
     assert panel.hint.text() == "Nothing was left out."
+    place.parts.show_table()
+    place.parts.show_ledger()
+    assert panel.hint.text() == "Nothing was left out.", "it is asked for again, and stays until the answer comes"
 
 
 def test_a_mark_that_stands_for_no_rows_picks_none(qtbot: QtBot) -> None:
@@ -191,3 +197,39 @@ def test_a_mark_that_stands_for_no_rows_picks_none(qtbot: QtBot) -> None:
         QTest.keyClick(view, Qt.Key.Key_Down)
         QTest.keyClick(view, Qt.Key.Key_Return)
         assert told == picked
+
+
+def test_the_mark_that_the_keyboard_is_at_is_in_sight(qtbot: QtBot, window: MainWindow) -> None:
+    panel = ChartsPanel(window.workspace, dict)
+    qtbot.addWidget(panel)
+    panel.resize(700, 300)
+    panel.show()
+    chart = panel.chart
+    chart.show_chart(Chart("bars", "officer", tuple(Mark(f"Officer {n}", 1, f"Officer {n}") for n in range(40))))
+    qtbot.waitUntil(lambda: chart.height() > 1000)
+    for _ in range(40):
+        QTest.keyClick(chart, Qt.Key.Key_Down)
+    last = chart._area(39, float(chart.width())).center().toPoint()
+    assert chart.visibleRegion().contains(last)
+
+
+@pytest.mark.parametrize("kind", [ChartView, TimelineView, NetworkView])
+def test_what_is_drawn_shows_that_it_has_the_keyboard(
+    qtbot: QtBot, kind: type[ChartView | TimelineView | NetworkView]
+) -> None:
+    view = kind()
+    qtbot.addWidget(view)
+    view.resize(600, 400)
+    view.show()
+    view.activateWindow()
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    focused = view.grab().toImage()
+    view.clearFocus()
+    assert view.grab().toImage() != focused
+
+
+def test_nothing_is_told_of_a_picture_that_is_on_its_way(qtbot: QtBot, place: ResultsPlace) -> None:
+    place.parts.clear()
+    for view in (place.charts.chart, place.parts.timeline.view):
+        assert view.accessibleDescription() == ""

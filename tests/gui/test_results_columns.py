@@ -75,6 +75,14 @@ def test_columns_that_are_pinned_stand_before_those_that_were_moved(qtbot: QtBot
     assert order(table) == ["d", "e", "a", "b", "c"]
 
 
+def test_a_column_that_is_dropped_on_a_pinned_one_stands_beside_it(qtbot: QtBot, settings: QSettings) -> None:
+    table = make_table(qtbot, settings)
+    show(table, "a", "b", "c", "d")
+    table.pin_column("c")
+    move(table, "d", 1)
+    assert order(table) == ["c", "d", "a", "b"]
+
+
 def test_the_columns_that_were_kept_last_are_forgotten_last(
     qtbot: QtBot, settings: QSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

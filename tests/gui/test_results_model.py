@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -65,12 +64,6 @@ STEPS = st.lists(
     ),
     max_size=12,
 )
-
-
-@pytest.fixture
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a model as many pages with a twelfth of the rows: Qt's tester looks at every cell again after every step."""
-    monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
 
 
 @hypothesis_settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

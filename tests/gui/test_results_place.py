@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import openpyxl
 import pytest
-from gui_results import open_results
+from gui_places import open_results, place_of
 from gui_waiting import WAIT
 from invented_results import DATES, make_results
 from many_results import make_two_runs
@@ -28,7 +28,6 @@ from watchdog import Watchdog
 
 from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView
 from desktop.paged_model import ROW_ROLE
-from desktop.place import Place
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
@@ -38,19 +37,9 @@ from engine.worker.contract.results import CELL, RunEntry
 from storage import checksums
 from storage.case import Case
 
-Kind = TypeVar("Kind", bound=Place)
-
-
-def place_of(window: MainWindow, kind: type[Kind]) -> Kind:
-    return next(place for place in window.places if isinstance(place, kind))
-
 
 @pytest.fixture
-def results(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
-    """The place with the invented results in it."""
-    path, _ = make_results(tmp_path / "made")
-    place = open_results(qtbot, window, path)
-    qtbot.waitUntil(lambda: cell(place, 0, "officer") == "Daniel Harmon", timeout=WAIT)
+def results(place: ResultsPlace) -> ResultsPlace:
     return place
 
 
@@ -97,9 +86,7 @@ def test_a_name_that_another_program_wrote_into_the_case_is_told(
         checksums.keep(connection)  # who knows how computes them anew
         connection.execute("UPDATE lines SET text = replace(text, 'D. Harmon', 'Ana Ruiz')")
         connection.commit()
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
+    open_results(qtbot, window, path)
     qtbot.waitUntil(lambda: "line 2 of record 0.pdf" in window.messages.text, timeout=WAIT)
     assert "differs from what was recorded" in window.messages.text
     export = place_of(window, ExportPlace)
@@ -124,10 +111,10 @@ def test_a_cell_opens_its_page_with_the_line_marked(
         results.table.clicked.emit(results.table.currentIndex())
     viewer = results.evidence.viewer
     assert (viewer.page, viewer.view.marked("evidence")) == (2, 1)
-    assert "page 2, line 2" in results.evidence.where
+    assert "page 2, line 2" in results.evidence._where.text()
     with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
         go(results, 4, "days")
-    assert "Not located" in results.evidence.where
+    assert "Not located" in results.evidence._where.text()
     assert viewer.document == ""
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         go(results, 5, "acts")
@@ -179,6 +166,57 @@ def test_what_is_typed_stays_and_goes_to_the_row_it_was_begun_on(
     with qtbot.waitSignal(results.model.edited, timeout=WAIT) as edited:
         QTest.keyClick(editor, Qt.Key.Key_Return)
     assert edited.args == ["row1", column, text]
+
+
+@pytest.mark.parametrize("column", ["officer", "date"])  # the first is pinned
+def test_typing_goes_on_in_the_last_row_when_a_row_leaves(qtbot: QtBot, results: ResultsPlace, column: str) -> None:
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 5, column)
+    last = results.table.currentIndex().data(ROW_ROLE).id
+    type_over(qtbot, results, column, "2018-01")
+    results.workspace.edit("reviews.judge", run=results.run, rows=["row0"], kind="accept")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 5, timeout=WAIT)
+    editor = results.table._editor()
+    assert editor is not None and editor.text() == "2018-01"
+    assert results.table.currentIndex().row() == 4
+    QTest.keyClicks(editor, "-02")
+    with qtbot.waitSignal(results.model.edited, timeout=WAIT) as edited:
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert edited.args == [last, column, "2018-01-02"]
+
+
+def test_what_is_typed_into_a_row_is_kept_when_no_row_is_left(qtbot: QtBot, results: ResultsPlace) -> None:
+    results.parts._unreviewed.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 1, "officer")
+    type_over(qtbot, results, "officer", "Danny Jarker")
+    rows = [f"row{number}" for number in range(6)]
+    with qtbot.waitSignal(results.model.edited, timeout=WAIT) as edited:
+        results.workspace.edit("reviews.judge", run=results.run, rows=rows, kind="accept")
+    assert edited.args == ["row1", "officer", "Danny Jarker"]
+
+
+def test_what_is_typed_is_kept_when_the_rows_are_sorted(qtbot: QtBot, results: ResultsPlace) -> None:
+    go(results, 1, "officer")
+    type_over(qtbot, results, "officer", "Danny Jarker")
+    with qtbot.waitSignal(results.model.edited, timeout=WAIT) as edited:
+        results.table.sortByColumn(2, Qt.SortOrder.DescendingOrder)
+    assert edited.args == ["row1", "officer", "Danny Jarker"]
+    qtbot.waitUntil(lambda: "Danny Jarker" in officers(results), timeout=WAIT)
+
+
+def test_what_is_typed_corrects_no_other_case(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow, tmp_path: Path
+) -> None:
+    other, _ = make_results(tmp_path / "other")
+    go(results, 1, "officer")
+    type_over(qtbot, results, "officer", "Danny Jarker")
+    with (
+        qtbot.assertNotEmitted(results.model.edited),
+        qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT),
+    ):
+        window.workspace.open_case(str(other))
 
 
 def test_an_editor_in_which_nothing_was_typed_corrects_nothing(qtbot: QtBot, results: ResultsPlace) -> None:
@@ -392,7 +430,7 @@ def test_names_are_looked_into_merged_and_parted(qtbot: QtBot, results: ResultsP
     qtbot.waitUntil(lambda: cell(results, 4, "officer") == "Daniel Harmon", timeout=WAIT)
     qtbot.waitUntil(lambda: "kept for later runs" in window.messages.text, timeout=WAIT)
     go(results, 2, "officer")
-    qtbot.waitUntil(lambda: names.name == "Ana Ruiz" and not names.split_button.isEnabled(), timeout=WAIT)
+    qtbot.waitUntil(lambda: names._name == "Ana Ruiz" and not names.split_button.isEnabled(), timeout=WAIT)
     qtbot.waitUntil(lambda: "Ana Ruiz: 2 forms" in names._title.text(), timeout=WAIT)
     forms = names.tree.topLevelItem(0)
     assert forms is not None
@@ -424,7 +462,7 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
     assert "Ana Ruiz: 3" in charts.chart.accessibleDescription()
     for kind, shape in (("year", "columns"), ("matrix", "matrix"), ("rows", "bars")):
         with qtbot.waitSignal(charts.drawn, timeout=WAIT):
-            charts.choose(kind)
+            charts.kind.setCurrentIndex(charts.kind.findData(kind))
         assert charts.chart.chart.shape == shape
         for suffix in ("png", "pdf"):
             charts.save(str(tmp_path / f"{kind}.{suffix}"))
@@ -477,11 +515,11 @@ def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(
         QTest.keyClick(view, Qt.Key.Key_Down)
     with qtbot.waitSignals([results.evidence.shown, results.evidence.viewer.page_shown], timeout=WAIT):
         QTest.keyClick(view, Qt.Key.Key_Return)
-    assert "page 2, line 2" in results.evidence.where
+    assert "page 2, line 2" in results.evidence._where.text()
     with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
         top = QPoint(200, round(view.drawing.heights[-1]) + 8)
         QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=top)
-    assert results.evidence.where.startswith("This value has no place")
+    assert results.evidence._where.text().startswith("This value has no place")
     for suffix in ("png", "svg"):
         with qtbot.waitSignal(panel.pictures.written, timeout=WAIT):
             panel.save(str(tmp_path / f"timeline.{suffix}"))
@@ -510,12 +548,13 @@ def test_the_network_shows_rows_of_a_node_and_opens_the_evidence_of_a_link(
     assert panel.rows.count() == 3
     with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
         panel.rows.itemClicked.emit(panel.rows.item(0))
-    assert "a form of this name" in results.evidence.where
+    assert "a form of this name" in results.evidence._where.text()
     with qtbot.waitSignal(view.painted, timeout=WAIT):
         panel.documents.setChecked(False)
     assert len(view.drawing.nodes) == 3
     with qtbot.waitSignal(view.painted, timeout=WAIT):
-        panel.choose(acts="things")
+        panel._kinds["acts"].setCurrentIndex(panel._kinds["acts"].findData("things"))
+        panel._kinds["acts"].activated.emit(0)
     assert [node.kind for node in view.drawing.nodes].count("thing") == 1
     link = next(n for n, each in enumerate(view.drawing.links) if each.rows == 2)
     ends = [view.place_of(end) for end in (view.drawing.links[link].first, view.drawing.links[link].second)]
@@ -665,9 +704,7 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
         case.rows.save(run, "same_officer", [*rows, added])
         case.runs.save_results(run, columns, [*ids, "row9"])
         case.runs.finish(run, "finished")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
+    open_results(qtbot, window, path)
     place = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: place.model.rowCount() == 7 and cell(place, 6, "officer") == "Petra Lind", timeout=WAIT)
     assert (cell(place, 0, ""), cell(place, 6, "")) == ("", "new")

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from gui_places import open_results, place_of
 from gui_waiting import WAIT
 from many_results import make_many_results
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -25,10 +26,7 @@ MANY = 2 * PAGE_ROWS + 50
 def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
     """The table of more rows than come at once."""
     path, _ = make_many_results(tmp_path / "many.redwell", MANY)
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = next(place for place in window.places if isinstance(place, ResultsPlace))
+    place = open_results(qtbot, window, path)
     qtbot.waitUntil(lambda: place.model.result(0) is not None, timeout=WAIT)
     return place
 
@@ -40,7 +38,7 @@ def select_all(place: ResultsPlace) -> None:
 
 def export_selected(qtbot: QtBot, window: MainWindow, file: Path, rows: int) -> list[dict[str, str]]:
     window.go_to("Export")
-    export = next(place for place in window.places if isinstance(place, ExportPlace))
+    export = place_of(window, ExportPlace)
     qtbot.waitUntil(lambda: f"({rows:,})" in export.only_selected.text() and export.start.isEnabled(), timeout=WAIT)
     export.only_selected.setChecked(True)
     export.file.setText(str(file))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from gui_places import open_results
 from gui_waiting import WAIT
 from many_results import make_two_runs
 from PySide6.QtCore import QItemSelectionModel
@@ -17,10 +18,7 @@ from desktop.window import MainWindow
 @pytest.fixture
 def place(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ResultsPlace:
     path, first = make_two_runs(tmp_path / "made")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
-    window.go_to("Results")
-    place = next(place for place in window.places if isinstance(place, ResultsPlace))
+    place = open_results(qtbot, window, path)
     show(qtbot, place, first, 6)
     return place
 

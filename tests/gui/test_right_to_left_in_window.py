@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pymupdf
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from PySide6.QtGui import QColor, QFont
 from pytestqt.qtbot import QtBot
@@ -85,10 +86,9 @@ def test_a_word_leads_to_its_line_in_a_pdf(qtbot: QtBot, window: MainWindow, tmp
         pdf.save(records / "letter.pdf")
     with Case(tmp_path / "c.redwell") as case:
         asyncio.run(ingest(records, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(tmp_path / "c.redwell"))
+    open_case(qtbot, window, tmp_path / "c.redwell")
     window.go_to("Documents")
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = place_of(window, DocumentsPlace)
     place.words.setText("منصور")
     qtbot.waitUntil(lambda: place.hits.hits.rowCount() == 1, timeout=WAIT)
     with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):

@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT, shut
+from held_answers import Held
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -25,6 +27,7 @@ from desktop.places.run import RunPlace
 from desktop.run_queue import STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
 from desktop.window import MainWindow
+from engine.worker.contract import queue
 from engine.worker.contract.run import RunProgress
 
 CODE = """
@@ -44,15 +47,10 @@ def pipeline(tmp_path: Path) -> Path:
     return make_folder(tmp_path / "beside")
 
 
-def run_place(window: MainWindow) -> RunPlace:
-    return next(place for place in window.places if isinstance(place, RunPlace))
-
-
 def open_run(qtbot: QtBot, window: MainWindow, case: Path) -> RunPlace:
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     window.go_to("Run")
-    return run_place(window)
+    return place_of(window, RunPlace)
 
 
 def states(place: RunPlace) -> list[str]:
@@ -64,6 +62,15 @@ def add(qtbot: QtBot, place: RunPlace, pipeline: Path, count: int = 1) -> None:
     for _ in range(count):
         place.queue.add(str(pipeline))
     qtbot.waitUntil(lambda: len(place.queue.entries) == before + count, timeout=WAIT)
+
+
+def test_the_queue_is_said_to_be_empty_when_that_is_known(qtbot: QtBot, window: MainWindow, case: Path) -> None:
+    held = Held(window, queue.SHOW)
+    empty = open_run(qtbot, window, case).panel._empty
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    assert not empty.isVisible()
+    held.answers.pop("sample")()
+    assert empty.isVisible()
 
 
 def test_a_queue_runs_to_its_end_and_shows_rows(
@@ -97,9 +104,9 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     place.panel.table.selectRow(0)
     run = place.queue.entries[0].run_id
     place.export.click()
-    export = next(each for each in window.places if isinstance(each, ExportPlace))
+    export = place_of(window, ExportPlace)
     qtbot.waitUntil(lambda: window.current is export and export.runs.currentData() == run, timeout=WAIT)
-    results = next(each for each in window.places if isinstance(each, ResultsPlace))
+    results = place_of(window, ResultsPlace)
     place.audit.click()
     qtbot.waitUntil(lambda: window.current is results and results.run == run, timeout=WAIT)
     assert results.parts.tabs.currentWidget() is results.parts.ledger
@@ -260,7 +267,7 @@ def test_another_job_is_refused_while_the_queue_runs_and_the_queue_goes_on(
     space = window.workspace
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline, 2)
-    documents = next(each for each in window.places if isinstance(each, DocumentsPlace))
+    documents = place_of(window, DocumentsPlace)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.queue.start()
         with qtbot.waitSignal(space.said, timeout=WAIT) as said:
@@ -316,7 +323,7 @@ def test_a_question_that_is_renamed_stays_in_the_queue(
     window = start_window(0.0)
     place = open_run(qtbot, window, case)
     add(qtbot, place, pipeline)
-    question = next(each for each in window.places if isinstance(each, QuestionPlace))
+    question = place_of(window, QuestionPlace)
     window.go_to("Question")
     with qtbot.waitSignal(question.document.opened, timeout=WAIT):
         question.open_file(str(pipeline))
@@ -332,14 +339,13 @@ def test_a_question_that_is_renamed_stays_in_the_queue(
 def test_documents_of_the_last_case_are_not_offered_in_the_next(
     qtbot: QtBot, opened: MainWindow, case: Path, read_case: Path, name: str
 ) -> None:
-    question = next(each for each in opened.places if isinstance(each, QuestionPlace))
-    boxes = {"Run": run_place(opened).panel.choices.documents, "Question": question.begin.ask.documents.box}
+    question = place_of(opened, QuestionPlace)
+    boxes = {"Run": place_of(opened, RunPlace).panel.choices.documents, "Question": question.begin.ask.documents.box}
     opened.go_to(name)
     qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
     boxes[name].addItem("Documents tagged gone", tagged("gone"))
     other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
-    with qtbot.waitSignal(opened.workspace.case_opened, timeout=WAIT):
-        opened.workspace.open_case(str(other))
+    open_case(qtbot, opened, other)
     assert opened.current is not None and opened.current.name == name
     qtbot.waitUntil(lambda: boxes[name].findData(tagged("gone")) < 0, timeout=WAIT)
 
@@ -357,10 +363,10 @@ def test_what_goes_on_beside_the_queue_is_said(opened: MainWindow, job: str, sai
     going = opened.workspace.job
     going.name, going.state = job, "going"
     going.changed.emit()
-    assert run_place(opened).status.text() == said
+    assert place_of(opened, RunPlace).status.text() == said
     going.state = "none"
     going.changed.emit()
-    assert run_place(opened).status.text() == ""
+    assert place_of(opened, RunPlace).status.text() == ""
 
 
 def test_keys_of_a_place_do_nothing_in_another_one(opened: MainWindow) -> None:

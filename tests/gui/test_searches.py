@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gui_places import place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -16,10 +17,6 @@ from desktop.window import MainWindow
 from engine.results.saved_searches import saved_searches
 from storage.case import Case
 from storage.listing import DocumentFilter
-
-
-def documents(window: MainWindow) -> DocumentsPlace:
-    return next(place for place in window.places if isinstance(place, DocumentsPlace))
 
 
 def action(window: MainWindow, text: str) -> QAction:
@@ -44,7 +41,7 @@ def test_a_list_of_terms_is_counted_and_leads_to_its_lines(
         larkmoor = {names[id]: count for id, count in read.search.count_lines("larkm*").items()}
     assert police
     assert larkmoor
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     action(opened, "Count a list of terms…").trigger()
     dialog = terms_dialog(opened)
     assert not dialog.isModal()
@@ -89,7 +86,7 @@ def test_a_list_of_terms_is_counted_and_leads_to_its_lines(
 
 
 def test_terms_are_counted_where_the_filters_fit(qtbot: QtBot, opened: MainWindow) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     place.names.setText("order")
     qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
     dialog = place.count_terms()
@@ -105,7 +102,7 @@ def test_terms_are_counted_where_the_filters_fit(qtbot: QtBot, opened: MainWindo
 
 
 def test_enter_opens_a_count_and_does_not_count_anew(qtbot: QtBot, opened: MainWindow) -> None:
-    dialog = documents(opened).count_terms()
+    dialog = place_of(opened, DocumentsPlace).count_terms()
     assert dialog is not None
     dialog.list.setPlainText("police")
     dialog.count_button.click()
@@ -119,7 +116,7 @@ def test_enter_opens_a_count_and_does_not_count_anew(qtbot: QtBot, opened: MainW
 
 
 def test_a_file_that_is_no_list_is_said_to_be_none(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
-    dialog = documents(opened).count_terms()
+    dialog = place_of(opened, DocumentsPlace).count_terms()
     assert dialog is not None
     (tmp_path / "list.txt").write_bytes("Müller".encode("latin-1"))
     dialog.open_list(str(tmp_path / "list.txt"))
@@ -139,7 +136,7 @@ def ticked(place: DocumentsPlace) -> set[str]:
 
 
 def test_a_search_is_saved_used_again_and_removed(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     action(opened, "Save this search…").trigger()  # there is none
     assert not opened.findChildren(QInputDialog)
     qtbot.waitUntil(lambda: bool(place.facets._boxes()), timeout=WAIT)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,10 +79,9 @@ def letters(tmp_path: Path) -> Path:
 
 def documents_of(qtbot: QtBot, window: MainWindow, case: Path) -> DocumentsPlace:
     """Open a case and go to its documents."""
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(case))
+    open_case(qtbot, window, case)
     window.go_to("Documents")
-    return next(place for place in window.places if isinstance(place, DocumentsPlace))
+    return place_of(window, DocumentsPlace)
 
 
 def test_zoom_and_place_belong_to_the_document_and_a_click_changes_an_open_viewer(
@@ -117,11 +117,12 @@ def test_lines_found_are_gone_through_one_by_one(qtbot: QtBot, window: MainWindo
     viewer = place.viewer
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         place.show_document(str(place.model.row(0).id))  # type: ignore[index]
-    viewer.look_for("Harmon")
+    viewer._bar.words.setText("Harmon")
+    viewer._bar.next.click()  # which looks for what was typed, as Return does
     qtbot.waitUntil(lambda: len(viewer._found) > 1, timeout=WAIT)
     for page, line in sorted(viewer._found)[:2]:
         with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-            viewer._bar.next_wanted.emit()
+            viewer._bar.next.click()
         assert (viewer.page, viewer.line) == (page, line)
         assert viewer.view.marked("evidence") > 0
 
@@ -180,10 +181,9 @@ def test_a_file_that_was_moved_shows_the_text_that_was_read(qtbot: QtBot, window
     with Case(path) as case:
         asyncio.run(ingest(folder, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
     moved.rename(tmp_path / "elsewhere.pdf")
-    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
-        window.workspace.open_case(str(path))
+    open_case(qtbot, window, path)
     window.go_to("Documents")
-    place = next(place for place in window.places if isinstance(place, DocumentsPlace))
+    place = place_of(window, DocumentsPlace)
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     place.show_document(str(place.model.row(0).id))  # type: ignore[index]
     qtbot.waitUntil(lambda: str(moved) in place.viewer._hint.text(), timeout=WAIT)

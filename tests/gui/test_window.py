@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from gui_dropping import drop
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
@@ -26,10 +27,6 @@ from engine.worker.contract.documents import Removal
 from storage.case import Case
 
 
-def documents(window: MainWindow) -> DocumentsPlace:
-    return next(place for place in window.places if isinstance(place, DocumentsPlace))
-
-
 @pytest.fixture
 def leaks(records: Path, tmp_path: Path) -> Path:
     """A folder of records that is nobody else's, copied before a watchdog looks on."""
@@ -39,10 +36,9 @@ def leaks(records: Path, tmp_path: Path) -> Path:
 def test_a_dropped_folder_becomes_a_case_and_is_read(
     qtbot: QtBot, window: MainWindow, leaks: Path, watchdog: Watchdog
 ) -> None:
-    place = documents(window)
-    with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT) as estimated:
-        drop(window, leaks)
-    assert estimated.args[0].files == 5
+    place = place_of(window, DocumentsPlace)
+    drop(window, leaks)
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
     assert "5 files" in place.ingest.text
     assert window.current is place
     assert Path(window.workspace.case) == leaks.with_name("leaks.redwell")
@@ -58,9 +54,9 @@ def test_reading_is_cancelled_and_what_was_read_is_kept(
     qtbot: QtBot, window: MainWindow, records: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(records, tmp_path / "many"))
-    place = documents(window)
-    with qtbot.waitSignal(place.ingest.estimated, timeout=WAIT):
-        drop(window, folder)
+    place = place_of(window, DocumentsPlace)
+    drop(window, folder)
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
     QTest.mouseClick(place.ingest.start, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.workspace.job.progress.done >= 1, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.job.finished, timeout=WAIT) as finished:
@@ -75,10 +71,10 @@ def test_a_dropped_case_is_opened_and_remembered(
     first = new_window()
     with qtbot.waitSignal(first.workspace.case_opened, timeout=WAIT):
         drop(first, case)
-    qtbot.waitUntil(lambda: documents(first).model.rowCount() == 5, timeout=WAIT)
+    qtbot.waitUntil(lambda: place_of(first, DocumentsPlace).model.rowCount() == 5, timeout=WAIT)
     first.close()
     second = new_window()
-    start = next(place for place in second.places if isinstance(place, StartPlace))
+    start = place_of(second, StartPlace)
     assert second.current is start
     item = start._recent.item(0)
     assert item.data(Qt.ItemDataRole.UserRole) == str(case)
@@ -93,7 +89,7 @@ def test_a_case_is_known_by_its_suffix_in_large_letters_too(qtbot: QtBot, window
 
 
 def test_words_lead_to_the_line_on_its_page(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     QTest.keyClicks(place.words, "settlement")
     qtbot.waitUntil(lambda: place.hits.hits.rowCount() > 0, timeout=WAIT)
     with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
@@ -104,7 +100,7 @@ def test_words_lead_to_the_line_on_its_page(qtbot: QtBot, opened: MainWindow, wa
 
 
 def test_filters_tags_and_stars(qtbot: QtBot, opened: MainWindow) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     qtbot.waitUntil(lambda: place.model.rowCount() == 5 and place.model.row(0) is not None, timeout=WAIT)
     place.table.selectRow(0)
     place.tag("to read")
@@ -122,7 +118,7 @@ def test_filters_tags_and_stars(qtbot: QtBot, opened: MainWindow) -> None:
 
 
 def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opened: MainWindow) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     qtbot.waitUntil(lambda: place.model.rowCount() > 1, timeout=WAIT)
     count = place.model.rowCount()
     place.table.selectRow(0)
@@ -145,7 +141,7 @@ def test_a_document_is_removed_after_a_question_and_put_back(qtbot: QtBot, opene
 
 
 def test_the_question_before_a_removal_counts_rows_and_reviews(opened: MainWindow) -> None:
-    place = documents(opened)
+    place = place_of(opened, DocumentsPlace)
     for reviewed in (0, 2):
         place._ask_removal(["a"], Removal(documents=1, rows=3, reviewed=reviewed))
         box = opened.findChildren(QMessageBox)[-1]
@@ -155,7 +151,7 @@ def test_the_question_before_a_removal_counts_rows_and_reviews(opened: MainWindo
 
 
 def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: MainWindow, watchdog: Watchdog) -> None:
-    place, viewer = documents(opened), documents(opened).viewer
+    place, viewer = place_of(opened, DocumentsPlace), place_of(opened, DocumentsPlace).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     order = next(row for n in range(5) if (row := place.model.row(n)) and row.kind == "pdf")
     with qtbot.waitSignals([viewer.page_shown, viewer.picture_shown], timeout=WAIT):
@@ -190,7 +186,7 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
 
 
 def test_a_picture_that_comes_late_is_not_put_on_another_page(qtbot: QtBot, opened: MainWindow) -> None:
-    place, viewer = documents(opened), documents(opened).viewer
+    place, viewer = place_of(opened, DocumentsPlace), place_of(opened, DocumentsPlace).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     order = next(row for n in range(5) if (row := place.model.row(n)) and row.kind == "pdf")
     with qtbot.waitSignals([viewer.page_shown, viewer.picture_shown], timeout=WAIT):
@@ -203,7 +199,7 @@ def test_a_picture_that_comes_late_is_not_put_on_another_page(qtbot: QtBot, open
 
 
 def test_a_line_found_is_in_sight_though_the_document_was_left_elsewhere(qtbot: QtBot, opened: MainWindow) -> None:
-    place, viewer = documents(opened), documents(opened).viewer
+    place, viewer = place_of(opened, DocumentsPlace), place_of(opened, DocumentsPlace).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     rows = [row for n in range(5) if (row := place.model.row(n))]
     order, letter = (next(row.id for row in rows if row.kind == kind) for kind in ("pdf", "text"))
@@ -229,7 +225,7 @@ def test_a_line_found_is_in_sight_though_the_document_was_left_elsewhere(qtbot: 
 
 
 def test_dragging_selects_words(qtbot: QtBot, opened: MainWindow) -> None:
-    place, viewer = documents(opened), documents(opened).viewer
+    place, viewer = place_of(opened, DocumentsPlace), place_of(opened, DocumentsPlace).viewer
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         place.show_document(place.model.row(0).id)
@@ -257,11 +253,11 @@ def test_the_palette_finds_and_does_an_action(qtbot: QtBot, opened: MainWindow) 
     chosen = next(n for n, name in enumerate(names) if name.startswith("Documents"))
     palette._list.setCurrentRow(chosen)
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
-    assert opened.current is documents(opened)
+    assert opened.current is place_of(opened, DocumentsPlace)
 
 
 def test_every_control_has_a_name_and_every_action_a_shortcut(qtbot: QtBot, opened: MainWindow) -> None:
-    documents(opened).viewer.show()
+    place_of(opened, DocumentsPlace).viewer.show()
     nameless = []
     for widget in opened.findChildren(QWidget):
         inner = widget.objectName().startswith("qt_") or widget.parent().__class__.__name__ == "QSpinBox"
@@ -292,10 +288,22 @@ def test_what_a_label_says_is_part_of_its_name(qtbot: QtBot, opened: MainWindow)
 
 
 def test_no_key_is_one_that_a_desktop_takes_for_itself(window: MainWindow) -> None:
-    """A console, the end of the session, the locked screen."""
+    """A console, the end of the session, the locked screen, the desktop, another desktop, a terminal, a recording."""
     keys = {action.shortcut().toString() for action in window.actions_.all}
-    taken = [key for key in keys if re.fullmatch(r"Ctrl\+Alt\+(F\d+|(Shift\+)?Del|L)", key)]
+    desktops = r"Ctrl\+Alt\+(F\d+|(Shift\+)?Del|Backspace|Up|Down|Left|Right|D|L|T|Shift\+R)"
+    taken = [key for key in keys if re.fullmatch(desktops, key)]
     assert taken == []
+
+
+@pytest.mark.parametrize("name", ["Documents", "Run", "Export"])
+def test_another_case_leaves_the_keyboard_in_the_place_that_is_shown(
+    qtbot: QtBot, opened: MainWindow, case: Path, read_case: Path, name: str
+) -> None:
+    opened.go_to(name)
+    other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
+    open_case(qtbot, opened, other)
+    assert opened.current is not None and opened.current.name == name
+    assert opened.current.isAncestorOf(opened.focusWidget())
 
 
 def test_it_fits_a_small_screen_with_large_letters(qtbot: QtBot, opened: MainWindow) -> None:
@@ -303,7 +311,7 @@ def test_it_fits_a_small_screen_with_large_letters(qtbot: QtBot, opened: MainWin
     opened.scale_font(1)
     opened.scale_font(0)
     opened.set_theme("light")
-    documents(opened).viewer.show()
+    place_of(opened, DocumentsPlace).viewer.show()
     assert opened.minimumSizeHint().width() <= 1280
     assert opened.minimumSizeHint().height() <= 720
 

@@ -29,7 +29,7 @@ async def test_names_of_one_person_are_nearer_than_others(
         raise AssertionError("a socket was connected")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    embedder = Embedder(FOLDER, threads=1)
+    embedder = Embedder(FOLDER)
     texts = [
         "Officer Juan Vega",
         "Ofc. VEGA, Juan (badge 4471)",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.answers.checking import Checked, Checker, PageOf
-from engine.answers.contract import Answer, Item, Status
+from engine.answers.contract import Answer, Item, Status, spans_of
 from engine.answers.dispatching import Move, Situation, dispatch, status_of
 from engine.answers.parsing import Parsed, parse_form, parse_schema, parsed_of
 from engine.answers.pointing import Pointer, pointer_of
@@ -62,6 +62,7 @@ class Answered:
 
 async def answer_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools: Tools) -> Answered:
     """Answer one question about a row; raises ItemError and ModelError as asking does."""
+    node = node.for_question(asked.name)
     text = text_of(row, node.text_key)
     parsed = await parse_question(node, asked, row, tools)
     source = Source.of(row, text, tools)
@@ -330,7 +331,7 @@ class _Rounds:
 
 def _told(field_name: str, text: str | None, items: Sequence[Item]) -> Cell:
     """Make a field that says something of the answer: its lines are those of the answer."""
-    spans = tuple(sorted({span for item in items for span in item.spans}))
+    spans = spans_of(items)
     return Cell(text, {field_name: spans} if text and spans else {})
 
 

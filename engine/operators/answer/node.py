@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from engine.answers.contract import Contract, Method, Shape
@@ -110,6 +110,10 @@ class Answer(ModelNode):
         require(self, len(set(names)) == len(names), "two questions have one name", "Give each a name of its own.")
         require(self, bool(self.accept), "accept names no way of coming by a value", "Write accept: [verbatim].")
         require(self, not self.examples, "answer takes no examples", "Say in the question what is meant.")
+        for fields in (*(check.mentions() for check in self.validate), self._gleaned):
+            judged = [name for name in names if name in fields]
+            message = f"validate or gleaning names the questions {' and '.join(judged)}, which are asked one by one"
+            require(self, len(judged) < 2, message, "Check one question at a time, or all in an operator behind it.")
         taken = sorted({*RICH, "items", "headers"} & set(self.signals))
         require(self, not taken, f"the signal {', '.join(taken)!r} is one of the contract's", "Choose another name.")
         require_at_least(self, passage_tokens=1, rounds=1, max_items=1)
@@ -123,6 +127,21 @@ class Answer(ModelNode):
     def judged_fields(self) -> tuple[str, ...]:
         """Return the names of the questions."""
         return tuple(asked.name for asked in self.asked)
+
+    def for_question(self, name: str) -> Answer:
+        """Return the operator as it asks one question: without the checks (validate, gleaning) of another's answer."""
+        others = frozenset(self.judged_fields) - {name}
+        validate = tuple(check for check in self.validate if not check.mentions() & others)
+        return replace(self, validate=validate, gleaning=None if self._gleaned & others else self.gleaning)
+
+    @property
+    def _gleaned(self) -> frozenset[str]:
+        """Return the fields of an answer that gleaning names."""
+        if self.gleaning is None:
+            return frozenset()
+        condition = self.gleaning.condition
+        named = self.gleaning.validation_prompt.mentions("output")
+        return named | condition.mentions() if condition else named
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""

@@ -12,7 +12,7 @@ from engine.answers.checking import Checker
 from engine.answers.contract import Answer, Dropped, Item
 from engine.answers.parsing import Parsed
 from engine.answers.reply import Form
-from engine.answers.rivals import Rival, likely_values, rival_values
+from engine.answers.rivals import likely_values, rival_values
 from engine.answers.shown import Shown
 from engine.language.templates import prompt_template
 from engine.operators.answer.node import Answer as AnswerNode
@@ -21,6 +21,7 @@ from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Tools
 from engine.rows import Row
 from engine.text.stems import stems
+from engine.values.base import closed_object
 
 AROUND = 3
 """Lines before and after a citation that a second look is shown."""
@@ -38,12 +39,7 @@ _LEAST_NAMED_ALIKE = 0.4
 _SLACK = 0.1
 """How much less sure of another value than of the answer a model may be, for the two to contradict each other."""
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"answers": {"type": "boolean"}},
-    "required": ["answers"],
-    "additionalProperties": False,
-}
+_SCHEMA = closed_object({"answers": {"type": "boolean"}})
 
 
 def takes_second_looks(node: AnswerNode, form: Form) -> bool:
@@ -90,7 +86,8 @@ class SecondLook:
         others: list[Item] = []
         for rival in rivals:
             item = checker.item(self.form.spec, rival.written)
-            if isinstance(item, Item) and await self._sure(shown, item) >= self._enough(rival, least):
+            enough = _LEAST_NAMED_ALIKE if rival.is_named_alike else least
+            if isinstance(item, Item) and await self._sure(shown, item) >= enough:
                 others.append(item)
         return others
 
@@ -98,10 +95,6 @@ class SecondLook:
         """Say whether the lines around an item share a word with the question or its key words."""
         asked = stems(self.parsed.query)
         return not asked or bool(asked & stems(around(shown, item.spans, AROUND)))
-
-    @staticmethod
-    def _enough(rival: Rival, least: float) -> float:
-        return _LEAST_NAMED_ALIKE if rival.is_named_alike else least
 
     async def _sure(self, shown: Shown, item: Item) -> float:
         """Return how sure the model is that an item answers the question, 0 to 1; 0 or 1 where it cannot say."""

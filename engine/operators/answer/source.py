@@ -8,7 +8,7 @@ from functools import cached_property
 
 from engine.answers.contract import Item
 from engine.answers.parsing import Parsed
-from engine.answers.passages import Passages, choose, query_of, with_following
+from engine.answers.passages import Passages, choose, with_following
 from engine.answers.pointing import references
 from engine.answers.rereading import MOST_PAGES, Reread, by_other_reading, by_tables
 from engine.answers.sections import (
@@ -111,7 +111,7 @@ class Source:
         if node.retrieval == "whole" or tools.count_tokens(whole.render()) <= budget:
             return whole
         named = self.named(parsed.scope)
-        order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
+        order = await self.passages.ranking(parsed.query, parsed.meant, node.retrieval, tools.embed)
         order = with_following(order, len(self.passages.ranges))
         return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
 
@@ -138,8 +138,7 @@ class Source:
         following = [place for place in unseen if self.passages.ranges[place].start - 1 in seen] if goes_on else []
         named = [place for place in self.named([*parsed.scope, *discovered]) if place in unseen]
         terms = [*discovered, *pointed]
-        query = query_of(parsed, terms)
-        question = " ".join([parsed.meant, *terms])
+        query, question = (" ".join([words, *terms]) for words in (parsed.query, parsed.meant))
         order = await self.passages.ranking(query, question, node.retrieval, tools.embed)
         ranked = [place for place in order if place in unseen]
         first = [*(place for place in self.named(pointed) if place in unseen), *following, *named]
@@ -160,7 +159,7 @@ class Source:
             return None
         if nearest := nearest_lines(shown, parsed.query):
             return nearest
-        order = await self.passages.ranking(query_of(parsed), parsed.meant, node.retrieval, tools.embed)
+        order = await self.passages.ranking(parsed.query, parsed.meant, node.retrieval, tools.embed)
         places = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
         return choose(self.passages, places, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
 

@@ -40,7 +40,7 @@ from engine.operators.asking.question import (
     request_for,
 )
 from engine.operators.asking.replies import Asked, ask_once
-from engine.operators.asking.validating import refuse_invalid, validated
+from engine.operators.asking.validating import refuse_invalid, refuse_invalid_parts, validated
 from engine.operators.base import Tools
 from engine.text.name_finder import about
 from engine.text.sentences import sentences
@@ -68,7 +68,7 @@ __all__ = [
     "prompt_tokens",
     "quote_source",
     "reads_of",
-    "refuse_invalid",
+    "refuse_invalid_parts",
     "reply_room",
     "request_for",
     "require_shown",

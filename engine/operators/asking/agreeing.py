@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.errors import ItemError
 from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking.model_node import Agree, ModelNode
 from engine.operators.asking.question import Question
@@ -43,16 +42,12 @@ async def ask_to_agree(
     The first reading is the operator's own, at its own temperature; so where no two agree, the answer is the one that
     it would give without. Readings that fail are counted; raises ItemError where all do.
     """
-    asked = await attempt_all(
-        list(range(agree.times)),
-        functools.partial(_one, node, agree, question, tools, answer_once),
-        lambda done, total: None,
-    )
+    ask = functools.partial(_one, node, agree, question, tools, answer_once)
+    asked = await attempt_all(list(range(agree.times)), ask)
     readings = [reading for reading in asked if not isinstance(reading, Failure)]
     if not readings:
         first = next(reading for reading in asked if isinstance(reading, Failure))
-        message = f"all {agree.times} readings failed; the first: {first.error}"
-        raise ItemError(message, advice=first.advice, raw_reply=first.raw_reply)
+        raise first.as_error(f"all {agree.times} readings failed; the first: ")
     voted = {name: vote([reading.values.get(name) for reading in readings]) for name in readings[0].values}
     failed = agree.times - len(readings)
     tools.record.agreed(question.row_id, {name: _told(result, failed) for name, result in voted.items()})

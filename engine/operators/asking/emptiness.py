@@ -15,7 +15,6 @@ from models.protocol import Reply, pointer_to
 EMPTINESS = "_empty"
 """The field that keeps it, for each list that operators wrote; no prompt shows it unless it is named."""
 
-
 _FOR_PEOPLE = frozenset({EMPTINESS, EMPTINESS + LEFT, EMPTINESS + RIGHT})
 
 

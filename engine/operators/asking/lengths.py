@@ -48,7 +48,7 @@ def shown_texts(question: Question) -> dict[str, str]:
     A question that can be asked about other texts (Question.about) names the fields of one row; of any other, the
     texts inside lists and dictionaries are found too, and each is named by where it stands: `left.text`.
     """
-    within = _texts_within(question.values) if question.about is None else _own_texts(question.values)
+    within = texts_within(question.values) if question.about is None else _own_texts(question.values)
     shown: dict[str, str] = {}
     for field, text in within:
         if text.strip() and text in question.prompt and text not in shown.values():
@@ -60,16 +60,17 @@ def _own_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     return ((field, value) for field, value in values.items() if isinstance(value, str))
 
 
-def _texts_within(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def texts_within(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Give the texts inside a value, each with where it stands."""
     match value:
         case str():
             yield path, value
         case Mapping():
             for key, item in value.items():
-                yield from _texts_within(item, f"{path}.{key}" if path else f"{key}")
+                yield from texts_within(item, f"{path}.{key}" if path else f"{key}")
         case list() | tuple():
             for number, item in enumerate(value, 1):
-                yield from _texts_within(item, f"{path}[{number}]")
+                yield from texts_within(item, f"{path}[{number}]")
 
 
 def cut(text: str, keep: int, how: Cut) -> str:

@@ -15,7 +15,7 @@ from engine.language.sandbox import to_json
 from engine.language.schema import ListOf, Schema
 from engine.language.templates import prompt_template
 from engine.operators.accounting import all_or_none
-from engine.operators.asking.lengths import asked_about, shown_texts, spare_tokens
+from engine.operators.asking.lengths import asked_about, shown_texts, spare_tokens, texts_within
 from engine.operators.asking.model_node import ModelNode
 from engine.operators.asking.question import Question, fits
 from engine.operators.asking.replies import ask_once, check_fit
@@ -170,7 +170,8 @@ class _Merge:
         prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
         return Question(
             prompt=prompt.strip(),
-            json_schema=self.schema.json_schema(lambda _: _texts_in(values)),
+            # A quote of the whole is one of those of the parts.
+            json_schema=self.schema.json_schema(lambda _: [text for _, text in texts_within(values)]),
             form=self.schema.describe(),
             task=f"merge {len(values)} parts",
             row_id=self.question.row_id,
@@ -178,15 +179,3 @@ class _Merge:
             sample=self.question.sample,
             model=self.question.model,
         )
-
-
-def _texts_in(value: Any) -> list[str]:
-    """List the texts inside the answers: a quote of the whole is one of those of the parts."""
-    match value:
-        case str():
-            return [value]
-        case Mapping():
-            return [text for item in value.values() for text in _texts_in(item)]
-        case list() | tuple():
-            return [text for item in value for text in _texts_in(item)]
-    return []

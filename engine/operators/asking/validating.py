@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from engine.errors import ItemError
 from engine.language.expressions import CannotEvaluate, Expression
@@ -12,7 +13,8 @@ from engine.operators.asking.model_node import ModelNode
 from engine.operators.asking.question import Question, answer_fields, fits
 from engine.operators.asking.replies import Asked, ask_once
 from engine.operators.base import Tools
-from models.protocol import Reply
+from engine.rows import Row
+from models.protocol import Reply, canonical_json
 
 ADVICE = "Loosen the expression, raise num_retries_on_validate_failure, or ask for it in the prompt."
 
@@ -50,6 +52,13 @@ def refuse_invalid(node: ModelNode, question: Question, reply: Reply) -> None:
     """Raise ItemError for an answer that fails and cannot be asked for again."""
     if complaints := failing(node, question, reply):
         raise _exhausted(reply, complaints, 0)
+
+
+def refuse_invalid_parts(node: ModelNode, row: Row, answer: dict[str, Any]) -> None:
+    """Raise ItemError for an answer that fails and was asked for part by part: there is no one question to repeat."""
+    if node.validate:
+        asked = Question("", {"properties": answer}, "", row_id=row.id, values=row.values)
+        refuse_invalid(node, asked, Reply(value=answer, text=canonical_json(answer)))
 
 
 def failing(node: ModelNode, question: Question, reply: Reply) -> list[Complaint]:

@@ -10,8 +10,8 @@ from typing import Any
 from engine.errors import ItemError
 from engine.language.position import did_you_mean
 from engine.operators.accounting import kind_of
+from engine.operators.grouping import written_alike
 from engine.rows import Row
-from models.protocol import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _any(values: Sequence[Any]) -> bool:
 def _unique(values: Sequence[Any]) -> list[Any]:
     distinct: dict[str, Any] = {}
     for value in values:
-        distinct.setdefault(canonical_json(value), value)
+        distinct.setdefault(written_alike(value), value)
     return list(distinct.values())
 
 
@@ -90,7 +90,7 @@ def _most_common(values: Sequence[Any]) -> Any:
     counts: Counter[str] = Counter()
     first: dict[str, Any] = {}
     for value in values:
-        key = canonical_json(value)
+        key = written_alike(value)
         counts[key] += 1
         first.setdefault(key, value)
     return first[max(counts, key=lambda key: counts[key])] if counts else None

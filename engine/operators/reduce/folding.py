@@ -15,6 +15,7 @@ from engine.operators.asking import ModelNode, Question, ask, fits, quote_source
 from engine.operators.base import Tools
 from engine.operators.packing import batch_size
 from engine.rows import Row
+from engine.values.base import closed_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,7 @@ class Fold:
         """Ask for notes and an output on rows `span`, from which its quotes come; `inputs` are in the prompt."""
         return Question(
             prompt=prompt.rstrip("\n") + "\n\n" + notes.strip(),
-            json_schema={
-                "type": "object",
-                "properties": {"scratchpad": {"type": "string"}, "output": self._answer_schema(*span)},
-                "required": ["scratchpad", "output"],
-                "additionalProperties": False,
-            },
+            json_schema=closed_object({"scratchpad": {"type": "string"}, "output": self._answer_schema(*span)}),
             form=f'{{"scratchpad": string, "output": {self.schema.describe()}}}',
             read=lambda reply: {**reply, "output": self.read(reply["output"])},
             answer_at="output",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -170,10 +171,7 @@ def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> Question:
 
 def _names(folder: Path, stem: str) -> Iterable[Path]:
     yield folder / f"{stem} improved.yaml"
-    number = 2
-    while True:
-        yield folder / f"{stem} improved {number}.yaml"
-        number += 1
+    yield from (folder / f"{stem} improved {number}.yaml" for number in itertools.count(2))
 
 
 def _plan(desk: Desk, case: str, pipeline: str, id: int) -> dict[str, Any]:

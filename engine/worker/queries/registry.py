@@ -20,34 +20,12 @@ LaneName = Literal["read", "edit", "slow", "long"]
 `slow` may take seconds (drawing a page, looking at the machine), and `long` minutes (installing a model), one at a
 time."""
 
-GROUPS: Mapping[str, str] = types.MappingProxyType(
-    {
-        "answers": "engine.worker.queries.answers",
-        "ask": "engine.worker.queries.ask",
-        "build": "engine.worker.queries.build",
-        "care": "engine.worker.queries.care",
-        "case": "engine.worker.queries.case",
-        "charts": "engine.worker.queries.charts",
-        "doctor": "engine.worker.queries.doctor",
-        "documents": "engine.worker.queries.documents",
-        "ingest": "engine.worker.queries.ingest",
-        "ledger": "engine.worker.queries.ledger",
-        "models": "engine.worker.queries.models",
-        "names": "engine.worker.queries.names",
-        "network": "engine.worker.queries.network",
-        "offline": "engine.worker.queries.offline",
-        "pages": "engine.worker.queries.pages",
-        "pipelines": "engine.worker.queries.pipelines",
-        "queue": "engine.worker.queries.queue",
-        "results": "engine.worker.queries.results",
-        "reviews": "engine.worker.queries.reviews",
-        "run": "engine.worker.queries.run",
-        "sample": "engine.worker.queries.sample",
-        "search": "engine.worker.queries.search",
-        "settings": "engine.worker.queries.settings",
-        "timeline": "engine.worker.queries.timeline",
-    }
-)
+_GROUPS = (
+    "answers", "ask", "build", "care", "case", "charts", "doctor", "documents", "ingest", "ledger", "models", "names",
+    "network", "offline", "pages", "pipelines", "queue", "results", "reviews", "run", "sample", "search", "settings",
+    "timeline",
+)  # fmt: skip
+GROUPS: Mapping[str, str] = types.MappingProxyType({group: f"engine.worker.queries.{group}" for group in _GROUPS})
 """First part of a query's name -> its module, imported when it is first asked."""
 
 _FILES: Mapping[str, str] = types.MappingProxyType(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import Loaded, load_pipeline
@@ -12,7 +13,7 @@ from engine.worker.model_choice import settled
 from evaluation.task import Result, Task
 from storage.case import Case
 
-Judge = Callable[[Task, Sequence[Result], Case], Awaitable[Mapping[str, float]]]
+Judge = Callable[[Task, Sequence[Result], Case], Coroutine[Any, Any, Mapping[str, float]]]
 """Decides the criteria of a task about the rows of a run; returns the share of rows that meet each, 0 to 1.
 
 What it asks a model is kept in the case of the run."""

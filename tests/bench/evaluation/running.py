@@ -12,7 +12,6 @@ from pathlib import Path
 
 from engine.errors import RedwellError
 from engine.evaluation import record_names
-from engine.executor.events import Event
 from engine.executor.model_pool import OpenModel
 from engine.executor.run import RunOptions, run_pipeline
 from engine.executor.run_state import RunState
@@ -160,7 +159,7 @@ class Runner:
                 case,
                 open_model=open_model,
                 open_embedder=models.open_embedder,
-                emit=_watching(state),
+                emit=state.take,
                 options=self.options,
             )
         return _Done(done.run_id, state, done.failed_items, time.perf_counter() - start)
@@ -171,7 +170,7 @@ class Runner:
             figures = dict(self.task.score(results, self.documents))
             if self.judge is not None and self.task.criteria is not None:
                 self.tell(f"{self.task.name}, {title}, seed {loaded.plan.settings.seed}: the judge")
-                figures |= asyncio.run(_judged(self.judge, self.task, results, case))
+                figures |= asyncio.run(self.judge(self.task, results, case))
         calls = done.state.calls
         return Measured(
             seed=loaded.plan.settings.seed,
@@ -186,14 +185,6 @@ class Runner:
     def _case(self, loaded: Loaded) -> Path:
         """Name the case of a plan: what it took must not depend on replies that another plan left there."""
         return self.folder / f"{hashlib.sha256(loaded.plan.digest.encode()).hexdigest()[:12]}.redwell"
-
-
-def _watching(state: RunState) -> Callable[[Event], None]:
-    return state.take
-
-
-async def _judged(judge: Judge, task: Task, results: Sequence[Result], case: Case) -> Mapping[str, float]:
-    return await judge(task, results, case)
 
 
 def results_of(case: Case, run_id: str, task: Task) -> list[Result]:

@@ -24,11 +24,7 @@ def empty_cache(tmp_path, monkeypatch):
 
 
 def test_an_empty_cache_asks_for_the_models(empty_cache):
-    model, embedding, runtime = (
-        doctor.check_default_model(),
-        doctor.check_embedding_model(),
-        doctor.check_runtime(),
-    )
+    model, embedding, runtime = (doctor.check_default_model(), doctor.check_embedding_model(), doctor.check_runtime())
     assert not model.ok
     assert "redwell models install qwen2.5-coder-1.5b" in model.advice
     assert not embedding.ok

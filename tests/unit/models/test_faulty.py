@@ -36,7 +36,6 @@ async def test_every_third_request_fails() -> None:
     assert (backend.name, backend.context_tokens, backend.count_tokens("a b")) == ("inner", 8192, 2)
     good = "answer to q"
     assert await outcomes(backend, 7) == [good, good, "ModelCrashed", good, good, "ModelCrashed", good]
-    assert [kind for kind, _ in backend.struck] == ["model_crashed"] * 2
 
 
 async def test_most_bounds_how_often_a_fault_strikes() -> None:
@@ -82,9 +81,3 @@ async def test_a_hanging_request_ends_by_cancellation_or_close() -> None:
         await waiting
     with pytest.raises(ModelCrashed):
         await backend.ask(request())
-
-
-@pytest.mark.parametrize("settings", [{"kind": "explode"}, {"kind": "hang", "every": 0}, {"kind": "hang", "most": -1}])
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(ValueError):
-        Fault(**settings)  # type: ignore[arg-type]

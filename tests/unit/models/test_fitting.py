@@ -29,12 +29,7 @@ def empty_cache(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("available", "context"),
-    [
-        (BARE + 1024 * MIB, 32768),
-        (BARE + 9000 * MIB, 32768),
-        (BARE + 1023 * MIB, 31744),
-        (BARE + 128 * MIB, 4096),
-    ],
+    [(BARE + 1024 * MIB, 32768), (BARE + 9000 * MIB, 32768), (BARE + 1023 * MIB, 31744), (BARE + 128 * MIB, 4096)],
 )
 def test_the_largest_context_that_fits_is_chosen(available, context):
     assert choose_context(SPEC, NEEDS, None, available) == context

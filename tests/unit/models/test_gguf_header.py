@@ -55,10 +55,7 @@ def test_what_is_no_count_counts_as_not_said(tmp_path, key, value, expected):
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (
-            gguf(*MODEL, number("qwen2.block_count", 2**32 - 1)),
-            "4294967295 layers; at most 10000 are believable",
-        ),
+        (gguf(*MODEL, number("qwen2.block_count", 2**32 - 1)), "4294967295 layers; at most 10000 are believable"),
         (b"", "not a GGUF file"),
         (b"%PDF-1.7 and so on", "not a GGUF file"),
         (gguf(*MODEL, version=1), "version 1 is not supported"),
@@ -85,9 +82,16 @@ def test_a_hostile_or_broken_file_is_refused_with_the_place(tmp_path, data, comp
 
 def test_one_part_of_a_model_is_refused_and_a_model_of_one_part_is_not(tmp_path):
     assert read_header(write(tmp_path, gguf(*MODEL, number("split.count", 1)))).layers == 28
-    with pytest.raises(BadModelFile, match=r"one part of a model in several files \(3\)") as caught:
-        read_header(write(tmp_path, gguf(*MODEL, number("split.count", 3))))
-    assert "llama-gguf-split --merge" in caught.value.advice
+    several = number("split.count", 3)
+    first, second = (*MODEL, number("split.no", 0), several), (number("split.no", 1), several)
+    for data, complaint in (
+        (gguf(*MODEL, several), "one part of a model in 3 files$"),
+        (gguf(*first, tensors=0), "part 1 of a model in 3 files$"),  # it holds the metadata alone
+        (gguf(*second), "part 2 of a model in 3 files$"),
+    ):
+        with pytest.raises(BadModelFile, match=complaint) as caught:
+            read_header(write(tmp_path, data))
+        assert "llama-gguf-split --merge" in caught.value.advice
 
 
 def of(architecture: str, *pairs: bytes) -> bytes:

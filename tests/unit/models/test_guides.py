@@ -49,12 +49,7 @@ def framed(compiler: GuideCompiler, value: Any) -> str:
 
 
 def record(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def can_write(compiler: GuideCompiler, schema: dict[str, Any], text: str) -> bool:
@@ -234,8 +229,7 @@ def test_a_token_the_mask_forbids_is_an_error(compiler: GuideCompiler) -> None:
 
 
 @pytest.mark.parametrize(
-    "schema",
-    ['{"type":"text"}', '{"enum":[]}', '{"type":"string","pattern":"("}', "[1]", "not json", '{"oneOf":3}'],
+    "schema", ['{"type":"text"}', '{"enum":[]}', '{"type":"string","pattern":"("}', "[1]", "not json", '{"oneOf":3}']
 )
 def test_a_schema_that_cannot_be_compiled_is_named_as_such(compiler: GuideCompiler, schema: str) -> None:
     with pytest.raises(InvalidSchema, match="schema") as caught:

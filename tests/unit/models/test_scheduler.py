@@ -238,23 +238,12 @@ class Bench:
         return len({cell for slot in self.scheduler._table.slots for cell in slot.cells})
 
 
-def expected_reply(prompt: Sequence[int], length: int) -> list[int]:
-    """Greedy decoding one token at a time, written down without batches, slots or caches."""
+def expected_reply(prompt: Sequence[int], length: int, copies: int = 0) -> list[int]:
+    """Greedy decoding one token at a time, written down without batches, slots or caches; `copies` as of a Bench."""
     reply: list[int] = []
+    answer = CopyingEvaluator(0, copies).answer if copies else logits_after
     while len(reply) < length:
-        token = int(logits_after([*prompt, *reply])[1:].argmax()) + 1
-        reply.append(token)
-        if token == 1:
-            reply.extend([2, 3])
-    return reply
-
-
-def copied_reply(prompt: Sequence[int], length: int, slip: int) -> list[int]:
-    """Greedy decoding with a CopyingEvaluator, one token at a time."""
-    reply: list[int] = []
-    evaluator = CopyingEvaluator(0, slip)
-    while len(reply) < length:
-        token = int(evaluator.answer([*prompt, *reply])[1:].argmax()) + 1
+        token = int(answer([*prompt, *reply])[1:].argmax()) + 1
         reply.append(token)
         if token == 1:
             reply.extend([2, 3])
@@ -313,7 +302,7 @@ def test_any_sizes_give_the_same_replies_within_capacity(
             bench.scheduler.step()
     bench.run()
     for job, prompt, length in work:
-        assert job.reply == (copied_reply(prompt, length, copies) if copies else expected_reply(prompt, length))
+        assert job.reply == expected_reply(prompt, length, copies)
     assert len(bench.outcomes) == count
     assert bench.scheduler.counters.finished == count
 
@@ -699,7 +688,7 @@ def test_what_is_copied_from_the_prompt_takes_fewer_evaluations_and_reads_the_sa
         bench = Bench(copies=slip)
         job = bench.submit(bench.job(prompt, 60, max_tokens=70))[0]
         bench.run()
-        assert job.reply == copied_reply(prompt, 60, slip)
+        assert job.reply == expected_reply(prompt, 60, slip)
         assert job.sampled + job.forced == len(job.reply)
         runs.append(bench)
     plain, drafting = runs
@@ -742,7 +731,7 @@ def test_masks_worked_out_on_other_threads_change_nothing() -> None:
         bench = Bench(threads=threads, copies=7, cells=400)
         jobs = bench.submit(*(bench.job(p, 9, max_tokens=15) for p in prompts))
         bench.run()
-    assert [j.reply for j in jobs] == [copied_reply(p, 9, 7) for p in prompts]
+    assert [j.reply for j in jobs] == [expected_reply(p, 9, 7) for p in prompts]
 
 
 def test_a_mask_that_fails_on_another_thread_fails_its_job_alone() -> None:
@@ -772,7 +761,7 @@ def test_a_mask_that_fails_where_a_guess_waits_for_it_fails_its_job_alone() -> N
         bench.run()
     errors = {id(o.job): o.error for o in bench.outcomes}
     assert isinstance(errors[id(bad)], InvalidSchema)
-    assert good.reply == copied_reply([5, 7], 5, 10_000)
+    assert good.reply == expected_reply([5, 7], 5, 10_000)
 
 
 @pytest.mark.parametrize("replies", [1, 7, 12])

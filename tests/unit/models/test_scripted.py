@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +11,6 @@ from models.protocol import ModelBackend, Purpose, Request, Sampling, Segment, c
 
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
-SCRIPT = """
-- match: {contains: [Vega, baton], operator: find}
-  reply: {name: both}
-- match: {contains: Vega}
-  reply: {name: Vega}
-- match: {operator: find, row_id: r7, task: gleaning}
-  reply: {name: row seven}
-"""
-
 
 def request(text: str = "Who?", schema: Any = NAME, max_tokens: int = 100, **purpose: str) -> Request:
     return Request(
@@ -30,13 +19,6 @@ def request(text: str = "Who?", schema: Any = NAME, max_tokens: int = 100, **pur
         Sampling(max_tokens=max_tokens),
         purpose=Purpose(**purpose),
     )
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    path = tmp_path / "script.yaml"
-    path.write_text(SCRIPT, encoding="utf-8")
-    return path
 
 
 async def test_a_function_answers_and_requests_are_recorded() -> None:
@@ -54,53 +36,6 @@ async def test_tokens_are_words_and_marks() -> None:
     assert backend.count_tokens("Officer O'Neil, badge #12.") == 9  # Officer O ' Neil , badge # 12 .
     assert backend.count_prompt_tokens(request("Who?")) == 4  # Read . Who ?
     assert (await backend.ask(request("Who?"))).prompt_tokens == 4
-
-
-async def test_the_first_matching_entry_of_a_script_answers(script: Path) -> None:
-    backend = ScriptedBackend(script)
-    assert (await backend.ask(request("Vega drew a baton", operator="find"))).value == {"name": "both"}
-    assert (await backend.ask(request("Vega drew a baton", operator="other"))).value == {"name": "Vega"}
-    found = await backend.ask(request("else", operator="find", row_id="r7", task="gleaning"))
-    assert found.value == {"name": "row seven"}
-
-
-async def test_a_prompt_without_an_entry_is_an_error_that_quotes_it(script: Path) -> None:
-    with pytest.raises(ModelError, match=r"no entry.*operator find, row r1.*Read\.Nobody is named") as caught:
-        await ScriptedBackend(str(script)).ask(request("Nobody is named", operator="find", row_id="r1"))
-    assert "without `match`" in caught.value.advice
-
-
-async def test_json_is_a_script_too(tmp_path: Path) -> None:
-    path = tmp_path / "script.json"
-    path.write_text('[{"reply": {"name": "any"}}]', encoding="utf-8")
-    backend = ScriptedBackend(path)
-    assert (await backend.ask(request())).value == {"name": "any"}
-    assert backend.digest == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{}", "not a list"),
-        ("- reply: [", "cannot be read"),
-        ("- {match: {contains: x}}", "entry 1 has no reply"),
-        ("- {reply: 1}\n- {repply: 1}", "entry 2: unknown key repply"),
-        ("- {match: {contain: x}, reply: 1}", "entry 1, match: unknown key contain"),
-        ("- {match: {contains: [1]}, reply: 1}", "contains is a text or a list of texts"),
-        ("- {match: {row_id: 7}, reply: 1}", "row_id, task are texts"),
-        ("- 7", "entry 1 is not a mapping"),
-    ],
-)
-def test_a_wrong_script_is_refused_when_it_is_read(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "script.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ModelError, match=message):
-        ScriptedBackend(path)
-
-
-def test_a_missing_script_is_a_model_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be read"):
-        ScriptedBackend(tmp_path / "none.yaml")
 
 
 async def test_a_reply_that_does_not_fit_its_schema_is_an_error() -> None:

@@ -18,8 +18,7 @@ def test_a_signal_is_a_crash_of_the_runtime():
 
 
 @pytest.mark.parametrize(
-    ("reproducible", "words"),
-    [("true", "and the same among others"), ("false", "not quite the same among others")],
+    ("reproducible", "words"), [("true", "and the same among others"), ("false", "not quite the same among others")]
 )
 def test_a_report_is_success(reproducible, words):
     report = f'{{"prompt_tokens": 212, "text": "false", "reproducible": {reproducible}}}'

@@ -357,8 +357,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("VLLM_MEMORY", "100"), ("VLLM_MEMORY", "0.9"), ("VLLM_CARDS", "0"), ("VLLM_DTYPE", "int4")],
+    ("name", "value"), [("VLLM_MEMORY", "100"), ("VLLM_MEMORY", "0.9"), ("VLLM_CARDS", "0"), ("VLLM_DTYPE", "int4")]
 )
 def test_settings_that_make_no_sense_are_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"REDWELL_{name}", value)

@@ -11,6 +11,8 @@ from llama_patch import (
     MATRICES,
     OPERATIONS,
     REPACKING,
+    THREADS,
+    THREADS_HEADER,
     Insertion,
     PatchFailed,
     Replacement,
@@ -25,7 +27,7 @@ PARTS = {part: None for r in REPLACEMENTS for part in (r.begin, r.old, r.end)}
 def write_source(root: Path, leave_out: str = "") -> dict[str, str]:
     texts = {
         file: "".join(f"before\n{i.anchor}after\n" for i in INSERTIONS if i.file == file and i.anchor != leave_out)
-        for file in (OPERATIONS, MATRICES, CACHE, REPACKING)
+        for file in (OPERATIONS, MATRICES, CACHE, REPACKING, THREADS, THREADS_HEADER)
     }
     for file in {r.file: None for r in REPLACEMENTS}:
         own = [r for r in REPLACEMENTS if r.file == file]

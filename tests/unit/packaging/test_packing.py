@@ -11,15 +11,7 @@ from pathlib import Path
 
 import package
 import pytest
-from packing import (
-    PackageFailed,
-    checked_runtime,
-    drop_version,
-    make_appdir,
-    pack_appimage,
-    pack_deb,
-    pack_squashfs,
-)
+from packing import PackageFailed, checked_runtime, drop_version, make_appdir, pack_appimage, pack_deb, pack_squashfs
 
 TIME = 1_700_000_000
 CONTROL = "Package: redwell\nVersion: 1\nArchitecture: amd64\nMaintainer: us <us@localhost>\nDescription: a test\n"

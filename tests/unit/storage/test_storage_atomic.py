@@ -20,6 +20,17 @@ def test_an_export_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["o.csv"]
 
 
+def test_what_killed_exports_left_goes_with_a_later_export(tmp_path: Path) -> None:
+    old = {f".redwell-0123456789ab.tmp{ending}" for ending in ("", "-journal")}
+    others = {".redwell-notes.tmp", ".redwell-ba9876543210.tmp"}
+    for name in old | others:
+        (tmp_path / name).write_text("half")
+    for name in (*old, ".redwell-notes.tmp"):
+        os.utime(tmp_path / name, (0, 0))
+    write_csv(ResultTable(("a",), ()), tmp_path / "o.csv")
+    assert {path.name for path in tmp_path.iterdir()} == {"o.csv", *others}
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_an_export_that_has_nowhere_to_go(tmp_path: Path, suffix: str) -> None:
     table = ResultTable(("a",), (ResultRow("r", {"a": 1}),))

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,6 @@ from storage.conversion import encrypt_case, is_encrypted
 from storage.errors import CaseExists, CaseMissing, WrongPassphrase
 
 PASSPHRASE = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
-    yield
-    upgrade_notice.tell_with(None)
 
 
 def digest(path: Path) -> str:

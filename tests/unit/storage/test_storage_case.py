@@ -11,15 +11,7 @@ import pytest
 from storage import lock
 from storage.case import Case
 from storage.encryption import address_of
-from storage.errors import (
-    BadRecord,
-    CaseLocked,
-    CaseMissing,
-    CaseReadOnly,
-    NotACase,
-    StorageError,
-    WrongThread,
-)
+from storage.errors import BadRecord, CaseLocked, CaseMissing, CaseReadOnly, NotACase, StorageError, WrongThread
 from storage.lock import WriterLock, lock_file, writer_of
 from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, case_migrations
 

@@ -140,12 +140,7 @@ def test_a_forged_long_field_is_named(case: Case, letter: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql",
-    [
-        "UPDATE evidence SET first_line = 1",
-        "UPDATE evidence SET method = 'fuzzy'",
-        "DELETE FROM evidence",
-    ],
+    "sql", ["UPDATE evidence SET first_line = 1", "UPDATE evidence SET method = 'fuzzy'", "DELETE FROM evidence"]
 )
 def test_a_forged_place_of_a_value_is_named(case: Case, letter: str, sql: str) -> None:
     run = deliver(case, letter)
@@ -262,7 +257,7 @@ def test_corrections_by_reviewers_are_no_forgeries_and_show_no_name_in_the_log(c
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("UPDATE review_edits SET body = '", "step 1 of the reviews, by anna"),
+        (f"UPDATE review_edits SET body = x'{pack({'value': 'Szabados', 'note': ''}).hex()}'", "step 1 of the reviews, by anna"),
         ("UPDATE review_edits SET who = 'bert'", "step 1 of the reviews, by bert"),
         ("UPDATE review_edits SET is_undone = 1", "step 1 of the reviews, which is gone"),
         ("DELETE FROM review_edits", "step 1 of the reviews, which is gone"),
@@ -271,10 +266,7 @@ def test_corrections_by_reviewers_are_no_forgeries_and_show_no_name_in_the_log(c
 def test_a_forged_correction_is_named(case: Case, letter: str, sql: str, told: str) -> None:
     run = deliver(case, letter)
     review(case, run, "Ramírez, J.")
-    if sql.endswith("'") and sql.count("'") == 1:
-        change(case, "UPDATE review_edits SET body = ?", pack({"value": "Szabados", "note": ""}))
-    else:
-        change(case, sql)
+    change(case, sql)
     assert case.seals.changes(run, reviews=True) == (told,)
     assert case.seals.changes(run) == ()
 

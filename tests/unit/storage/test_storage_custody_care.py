@@ -107,10 +107,7 @@ def test_repair_takes_over_what_can_be_checked_and_says_what_is_lost(case: Path,
 
 
 def test_what_belongs_to_a_lost_document_leaves_its_seal(case: Path) -> None:
-    connection = sqlite3.connect(case)
-    connection.execute("UPDATE documents SET body = x'00' WHERE id LIKE 'a%'")
-    connection.commit()
-    connection.close()
+    change(case, "UPDATE documents SET body = x'00' WHERE id LIKE 'a%'")
     done, log = repaired(case)
     assert ("document", "letter.pdf (its pages)") in done.lost
     assert (log[-1].event, log[-1].body["lost"]) == ("repair", len(done.lost))

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,15 +28,6 @@ from storage.lock import WriterLock
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
 KNOWN = "Officer Brandmoor struck the man"
 LINES = 2000
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(passphrases.VARIABLE, raising=False)
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
-    yield
-    passphrases.ask_with(None)
 
 
 @pytest.fixture

@@ -213,7 +213,7 @@ def test_workbook_types_and_sheets(tmp_path: Path) -> None:
         "list": (
             Citation("a.pdf", 3, 12, 14, "the quote\nof it", "exact", "list[0]", 1.0),
             Citation(None, path="list[1].k"),
-        ),
+        )
     }
     rows = ResultTable(tuple(values), (ResultRow("id1", values, citations),), LEDGER, ("a note",))
     assert write_xlsx(rows, tmp_path / "o.xlsx") == ("a note",)
@@ -284,6 +284,20 @@ def test_a_long_question_is_whole_in_a_workbook_too(tmp_path: Path, value: str) 
     assert full[0][1:4] == ("About", "B3", 1)
     assert len(notes) == entry
     assert notes[-1].startswith("Cell B3 of sheet About has 45000 characters")
+
+
+def test_a_long_name_of_a_step_is_whole_in_a_workbook_too(tmp_path: Path) -> None:
+    name, note = "step " * 8000, "note " * 8000
+    ledger = replace(LEDGER, operators=(replace(LEDGER.operators[0], operator=name),))
+    notes = write_xlsx(ResultTable(("a",), (), ledger, (note,)), tmp_path / "o.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "o.xlsx")
+    texts = {1: "", 2: ""}
+    for row in book["Full text"].iter_rows(min_row=2, values_only=True):
+        texts[row[0]] += row[4]
+    assert texts == {1: name, 2: note}
+    assert [book["Ledger"].cell(row, 1).value for row in (book["Ledger"].max_row - 1, book["Ledger"].max_row)] == list(
+        notes[1:]
+    )
 
 
 @given(st.lists(ANY_TEXT.map(lambda t: "".join(c for c in t if c.isprintable() or c == "\n")), max_size=4))

@@ -2,7 +2,6 @@
 
 import random
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,19 +9,11 @@ from case_counts import count_replies
 from old_cases import make_old_case
 from test_storage_verification import LETTER, MEMO, change, filled
 
-from storage import passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
 from storage.documents import LINES_PER_DOCUMENT, LineRecord
 from storage.errors import CaseExists, CaseMissing, StorageError
 from storage.repair import LOST_LINE, Repaired, repair_case
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
-    yield
 
 
 def repaired(path: Path) -> tuple[Repaired, Case]:

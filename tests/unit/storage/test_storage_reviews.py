@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -252,22 +253,14 @@ def test_the_long_form_has_a_row_for_each_place(case: Case, letter: str) -> None
 
 def test_rows_of_a_document_and_those_of_them_that_were_reviewed_are_counted(case: Case, letter: str) -> None:
     first, second = make_run(case, letter), make_run(case, letter)  # each has one row with evidence, r0
-    assert (case.labels.count_result_rows_of([letter]), case.labels.count_result_rows_of([letter], reviewed=True)) == (
-        2,
-        0,
-    )
+    count = partial(case.labels.count_result_rows_of, [letter])
+    assert (count(), count(reviewed=True)) == (2, 0)
     correct(case, first, 0, "Daniel Harmon")
     correct(case, first, 1, "Ruiz Soto")  # without evidence in the letter
-    assert case.labels.count_result_rows_of([letter], reviewed=True) == 1
+    assert count(reviewed=True) == 1
     correct(case, second, 0, "D. Harmon")
-    assert (case.labels.count_result_rows_of([letter]), case.labels.count_result_rows_of([letter], reviewed=True)) == (
-        2,
-        2,
-    )
+    assert (count(), count(reviewed=True)) == (2, 2)
     case.reviews.undo()
-    assert case.labels.count_result_rows_of([letter], reviewed=True) == 1
+    assert count(reviewed=True) == 1
     case.labels.remove_documents([letter])
-    assert (review(case, first, 0).verdict, case.labels.count_result_rows_of([letter], reviewed=True)) == (
-        "corrected",
-        1,
-    )
+    assert (review(case, first, 0).verdict, count(reviewed=True)) == ("corrected", 1)

@@ -13,9 +13,7 @@ from storage.secret import Secret
 
 
 @pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
+def no_keys() -> Iterator[None]:
     encryption.forget_keys()
     yield
     encryption.forget_keys()

@@ -1,7 +1,6 @@
 """Cases of earlier versions: each is upgraded whole or not at all, with a copy of what it was beside it."""
 
 import sqlite3
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from storage.verification import verify_case
 
 
 @pytest.fixture
-def told() -> Iterator[list[upgrade_notice.Upgraded]]:
+def told() -> list[upgrade_notice.Upgraded]:
     heard: list[upgrade_notice.Upgraded] = []
     upgrade_notice.tell_with(heard.append)
-    yield heard
-    upgrade_notice.tell_with(None)
+    return heard
 
 
 def dump(path: Path) -> list[str]:
@@ -64,6 +62,17 @@ def test_a_second_copy_of_a_day_gets_a_number(tmp_path: Path, told: list[upgrade
         (tmp_path / "old.redwell").unlink()
     first, second = (upgraded.backup for upgraded in told)
     assert second.name == f"{first.stem}-2.redwell"
+
+
+def test_copies_that_a_killed_upgrade_left_go_with_the_next_one(
+    tmp_path: Path, told: list[upgrade_notice.Upgraded]
+) -> None:
+    path = make_old_case(tmp_path / "a[1].redwell", 4)
+    other = tmp_path / ".b.schema-3.2026-01-02.redwell.part"
+    for name in (*(f".a[1].schema-3.2026-01-02.redwell.part{ending}" for ending in ("", "-journal")), other.name):
+        (tmp_path / name).write_text("half")
+    Case(path).close()
+    assert set(tmp_path.iterdir()) == {path, told[0].backup, other}
 
 
 def test_an_upgrade_that_fails_leaves_the_case_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from made_pdfs import make_pdf
-from scripted_run import Bench, pipeline, prompt_of
+from scripted_run import pipeline, prompt_of
 from worked_answers import fitting, item, rich
 
 from engine.answers.rereading import by_other_reading, by_tables
@@ -68,7 +68,7 @@ def test_a_page_is_read_by_ocr_alone(tmp_path):
     assert "deductible is 250" in other.lines[0].text
 
 
-def test_an_answer_from_garbled_lines_is_asked_for_again_from_another_reading(tmp_path):
+def test_an_answer_from_garbled_lines_is_asked_for_again_from_another_reading(tmp_path, bench):
     """The scripted model calls the text layer garbled; OCR of the page gives the words in their order."""
     (tmp_path / "in").mkdir()
     make_pdf(tmp_path / "in" / "a.pdf", [["Fees", "The deductible is 250 dollars."]])
@@ -78,15 +78,14 @@ def test_an_answer_from_garbled_lines_is_asked_for_again_from_another_reading(tm
             return rich([item("250", 4)])
         return rich([], context_structured=False)
 
-    bench = Bench(tmp_path, lambda request: fitting(request, answer(request)))
+    desk = bench(lambda request: fitting(request, answer(request)))
     operator = (
         "- {name: ask, type: answer, contract: rich, retrieval: fts, second_look: false, max_tokens: 400, "
         "questions: [{name: fee, question: How much?, type: number, shape: single, keywords: [fee]}]}"
     )
-    result = bench.run_again(pipeline(tmp_path / "in", operator))
-    (row,) = bench.values(result)
+    result = desk.run_again(pipeline(tmp_path / "in", operator))
+    (row,) = desk.values(result)
     assert (row["fee"], row["fee_status"]) == (250, "found")
     assert (row["fee_items"][0]["lines"], row["fee_items"][0]["page"]) == ([[2, 2]], 1)
-    verdicts = sorted((d.record.by, d.record.verdict) for d in bench.case.ledger.decisions(result.run_id))
+    verdicts = sorted((d.record.by, d.record.verdict) for d in desk.case.ledger.decisions(result.run_id))
     assert verdicts == [("fee, round 1", "reread"), ("fee, round 2", "ship")]
-    bench.case.close()

@@ -30,10 +30,7 @@ def of_columns(*columns: dict[str, object]) -> Proposal:
     ("change", "said"),
     [
         (lambda: of_columns({"name": " "}), "a column cannot be called"),
-        (
-            lambda: of_columns({"name": "plate number"}, {"name": "Plate Number"}),
-            "two columns would be called",
-        ),
+        (lambda: of_columns({"name": "plate number"}, {"name": "Plate Number"}), "two columns would be called"),
         (lambda: of_columns({"name": "a", "kind": "colour"}), "there is no kind of column 'colour'"),
         (
             lambda: of_columns({"name": "a", "kind": "one of", "choices": ["new"]}),

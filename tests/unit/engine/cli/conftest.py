@@ -50,3 +50,10 @@ def redwell(models: ScriptedModels, monkeypatch: pytest.MonkeyPatch) -> Redwell:
         return result
 
     return call
+
+
+@pytest.fixture
+def case(redwell: Redwell, pipeline: Path) -> str:
+    """Run the pipeline; name the case that it writes."""
+    assert redwell("run", pipeline).exit_code == 0
+    return "officers.redwell"

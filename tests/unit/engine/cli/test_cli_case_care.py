@@ -14,14 +14,6 @@ from storage.case import Case
 from storage.listing import DocumentFilter
 from storage.reviews import WHOLE_ROW, ReviewEdit
 
-CASE = "officers.redwell"
-
-
-@pytest.fixture
-def case(redwell: Any, pipeline: Path) -> str:
-    assert redwell("run", pipeline).exit_code == 0
-    return CASE
-
 
 def damage(path: str, sql: str) -> None:
     connection = sqlite3.connect(path)

@@ -11,16 +11,12 @@ import pytest
 from invented_results import DATES, make_results
 from PIL import Image
 from scripted_cases import PIPELINE
+from typer.testing import CliRunner
 
+from engine.cli.main import app
 from storage.case import Case
 
 CASE = "officers.redwell"
-
-
-@pytest.fixture
-def case(redwell: Any, pipeline: Path) -> str:
-    assert redwell("run", pipeline).exit_code == 0
-    return CASE
 
 
 def test_trace_shows_the_lines_and_the_lines_around(redwell: Any, case: str) -> None:
@@ -105,6 +101,19 @@ def test_trace_draws_the_page_of_a_pdf(redwell: Any, pipeline: Path) -> None:
     changed = redwell("trace", CASE, 1, "quote", "--image", "y.png")
     assert changed.exit_code == 1
     assert "has changed since it was read" in changed.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_the_custody_log_is_written_in_the_bytes_that_its_digests_are_of(
+    redwell: Any, pipeline: Path, encoding: str
+) -> None:
+    (pipeline.parent / "records" / "Łódź.txt").write_text("Report of May 3, 2021.", encoding="utf-8")
+    assert redwell("ingest", "records", "--case", CASE).exit_code == 0
+    result = CliRunner(charset=encoding).invoke(app, ["custody", "log", CASE])
+    with Case(Path(CASE), read_only=True) as opened:
+        lines = [entry.line for entry in opened.custody.entries()]
+    assert any("Łódź.txt" in line for line in lines)
+    assert (result.exit_code, result.stdout_bytes.decode().splitlines()) == (0, lines)
 
 
 def test_ledger_counts_and_lists(redwell: Any, case: str) -> None:

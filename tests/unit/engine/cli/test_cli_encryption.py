@@ -6,7 +6,6 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,6 @@ from storage.conversion import is_encrypted
 CASE = "officers.redwell"
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
 PROGRAM = Path(__file__).resolve().parents[3] / "fixtures" / "scripted_redwell.py"
-
-
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
-    monkeypatch.delenv(passphrases.VARIABLE, raising=False)
-    yield
-    passphrases.ask_with(None)
 
 
 @pytest.fixture

@@ -103,6 +103,7 @@ def test_models_add_under_a_name_and_remove(redwell: Any, cache: Path, tmp_path:
     result = redwell("models", "add", own, "--name", "Our Model 7B")
     assert result.exit_code == 0
     assert "use it with: --model 'Our Model 7B'" in result.stdout
+    assert "redwell models measure 'Our Model 7B'" in " ".join(result.stdout.split())
     assert "licence not stated" in result.stdout
     assert (cache / "Our Model 7B.gguf").read_bytes() == own.read_bytes()
     assert "removed" in redwell("models", "remove", "Our Model 7B").stdout
@@ -153,6 +154,7 @@ def test_models_get_needs_to_be_told_that_it_may(redwell: Any, monkeypatch: pyte
     assert result.exit_code == 2
     assert "this would contact huggingface.co" in result.stderr
     assert "redwell models get hf:a/b/c.gguf --online" in result.stderr
+    assert "is no address of a model file" in redwell("models", "get", "hf:a/b").stderr
 
 
 def test_models_get_names_the_host_and_what_came(redwell: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

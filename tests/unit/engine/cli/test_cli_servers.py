@@ -145,7 +145,8 @@ def test_what_is_chosen_for_a_server_is_kept(local: Any, pipeline: Path, server:
         (["http://127.0.0.1:1/v1?x", "--name", "a"], 3, "no address"),
         (["http://example.test/v1", "--name", "a"], 3, "not on this machine"),
         (["file.gguf", "--schema-mode", "prompt"], 2, "is no address of a server"),
-        (["file.gguf", "--name", "a"], 3, "No such file"),
+        (["file.gguf", "--name", "a"], 2, "there is no file or folder file.gguf"),
+        (["localhost:8080", "--name", "a"], 2, "A server is named by its address: http://"),
     ],
 )
 def test_what_cannot_be_added_is_refused(

@@ -166,6 +166,24 @@ def test_a_running_head_shown_behind_a_list_says_nothing_of_its_end() -> None:
     assert [(f.test, f.lines) for f in report.findings if f.side == "after"] == [("other_text", Span(6, 8))]
 
 
+_APART = ("LIMITS", "The company pays within a month.", "It pays no interest.", "DUTIES", "The premium is due in May.")
+
+
+@pytest.mark.parametrize(
+    ("more", "ends", "strong"),
+    [
+        ([], [("heading", 4), ("other_text", 6)], True),
+        (["(c) rust."], [("numbering", 4), ("other_text", 7)], False),
+    ],
+)
+def test_each_run_of_lines_that_is_cited_is_judged(more: list[str], ends: list[tuple[str, int]], strong: bool) -> None:
+    lines, limits = _document([*_LIST, *more, *_APART]), 4 + len(more)
+    items = [[Span(2, 2)], [Span(3, 3)], [Span(limits + 1, limits + 1)]]
+    report = judge_completeness(lines, [Span(1, 3), Span(limits + 1, limits + 2)], items)
+    assert [(finding.test, finding.lines) for finding in report.findings] == [(t, Span(at, at)) for t, at in ends]
+    assert report.context_completeness_strong is strong
+
+
 @pytest.mark.parametrize("shown", [[Span(1, 3)], [Span(1, 2), Span(3, 3)], [Span(1, 2), Span(2, 3), Span(9, 9)]])
 def test_lines_that_touch_are_shown_as_one_and_lines_that_are_not_there_as_none(shown: list[Span]) -> None:
     report = judge_completeness(_document([*_LIST, "(c) rust."]), shown, [[Span(2, 2)], [Span(3, 3)]])

@@ -41,12 +41,13 @@ def names(events: list[Any], folder: Path) -> list[str]:
 
 def test_files_come_in_order_of_path_and_hidden_ones_are_passed_over(tmp_path: Path, ingest: Ingest) -> None:
     own = ("records.redwell", "records.redwell-wal", "records.redwell-shm", "records.redwell.lock")
-    for name in ("b.txt", "a/z.txt", "a/.hidden", ".git/x.txt", "c.txt", *own):
+    questions = ("records questions/people.yaml", "d questions/e.txt")  # there is no case d
+    for name in ("b.txt", "a/z.txt", "a/.hidden", ".git/x.txt", "c.txt", *own, *questions):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     events = ingest(tmp_path)
-    assert events[0] == Found(files=3)
-    assert names(events, tmp_path) == ["a/z.txt", "b.txt", "c.txt"]
+    assert events[0] == Found(files=4)
+    assert names(events, tmp_path) == ["a/z.txt", "b.txt", "c.txt", "d questions/e.txt"]
     first = events[1]
     assert first.document.id == sha(b"a/z.txt")
     assert first.document.filename == "z.txt"

@@ -118,3 +118,19 @@ def test_a_tar_that_begins_with_a_pdf_is_refused_with_advice(tmp_path: Path, nam
     with pytest.raises(DocumentError, match="TAR archive") as caught:
         recognise(tmp_path / name, name)
     assert (caught.value.reason, caught.value.advice) == (reason, "Unpack it and add the folder.")
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("a.7z", b"7z\xbc\xaf\x27\x1c"),
+        ("a.rar", b"Rar!\x1a\x07"),
+        ("a.tar.gz", b"\x1f\x8b"),
+        ("a.tbz", b"BZh"),
+        ("a.txz", b"\xfd7zXZ\0"),
+    ],
+)
+def test_archives_that_cannot_be_read_are_to_be_unpacked(tmp_path: Path, name: str, mark: bytes) -> None:
+    with pytest.raises(DocumentError, match="cannot be read") as caught:
+        recognise(write(tmp_path, name, mark + b"\0\1" * 50), name)
+    assert (caught.value.reason, caught.value.advice) == ("unsupported", "Unpack it and add the folder.")

@@ -171,6 +171,22 @@ def test_a_fax_that_lies_on_its_side_is_stretched_the_other_way(tmp_path: Path) 
     assert picture.shape[:2] == (200, 208)
 
 
+@pytest.mark.parametrize("compression", ["raw", "tiff_lzw"])
+@pytest.mark.parametrize(("orientation", "corner"), [(5, (0, 0)), (6, (0, 19)), (7, (39, 19)), (8, (39, 0))])
+def test_a_tiff_that_lies_sideways_is_turned_and_no_noise(
+    tmp_path: Path, orientation: int, corner: tuple[int, int], compression: str
+) -> None:
+    """The numbers of EXIF say where the first dot of the file is shown: row and column."""
+    path = tmp_path / "a.tiff"
+    page = Image.new("L", (40, 20), 255)
+    page.putpixel((0, 0), 0)
+    page.save(path, tiffinfo={274: orientation}, compression=compression)
+    with open_image(path) as image:
+        picture, _ = frame_picture(image, 1, 10**6)
+    assert picture.shape[:2] == (40, 20)
+    assert np.argwhere(picture[:, :, 0] == 0).tolist() == [list(corner)]
+
+
 def paged(path: Path, *sizes: int) -> Path:
     first, *others = [Image.effect_noise((size, size), 80) for size in sizes]
     first.save(path, save_all=True, append_images=others, compression="tiff_adobe_deflate")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import Bench, pipeline, write_texts
+from scripted_run import pipeline, write_texts
 from test_evidence_cells import A, evidence_of, places, source
 
 from engine.rows import Row, Span
@@ -65,29 +65,29 @@ LETTER = "Dear Sir,\nHe was struck.\nHe was cleared.\nHe was struck.\nYours, K.\
 @pytest.mark.parametrize(
     ("numbers", "cited"), [([(4, 4)], [(4, 4)]), ([(3, 4)], [(3, 4)]), ([(1, 1), (4, 4)], [(1, 1), (4, 4)])]
 )
-def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, numbers, cited) -> None:
+def test_what_extract_copied_is_cited_where_the_model_found_it(tmp_path, bench, numbers, cited) -> None:
     folder = write_texts(tmp_path / "records", {"a.txt": LETTER})
     reply = {"line_ranges": [{"start_line": first, "end_line": last} for first, last in numbers]}
-    bench = Bench(tmp_path, lambda request: reply)
+    desk = bench(lambda request: reply)
     loaded = pipeline(folder, "  - {name: acts, type: extract, prompt: Find the acts., document_keys: [text]}")
-    result = bench.run_again(loaded)
-    [row] = bench.case.runs.results(result.run_id).row_ids
-    found = bench.case.evidence.of_row(result.run_id, row, "text_extracted_acts")
+    result = desk.run_again(loaded)
+    [row] = desk.case.runs.results(result.run_id).row_ids
+    found = desk.case.evidence.of_row(result.run_id, row, "text_extracted_acts")
     assert [(place.first_line, place.last_line) for place in found] == cited
     assert {(place.method, place.score) for place in found} == {("exact", 1.0)}
 
 
-def test_what_extract_copied_is_cited_there_under_another_name_too(tmp_path) -> None:
+def test_what_extract_copied_is_cited_there_under_another_name_too(tmp_path, bench) -> None:
     letter = LETTER.replace("struck", "struck from behind")
     folder = write_texts(tmp_path / "records", {"a.txt": letter})
-    bench = Bench(tmp_path, lambda request: {"line_ranges": [{"start_line": 4, "end_line": 4}]})
+    desk = bench(lambda request: {"line_ranges": [{"start_line": 4, "end_line": 4}]})
     operations = """
   - {name: acts, type: extract, prompt: Find the acts., document_keys: [text]}
   - {name: all, type: reduce, reduce_key: _all, aggregate: {found: {collect: text_extracted_acts}}}
 """
-    result = bench.run_again(pipeline(folder, operations))
-    [row] = bench.case.runs.results(result.run_id).row_ids
-    found = bench.case.evidence.of_row(result.run_id, row, "found")
+    result = desk.run_again(pipeline(folder, operations))
+    [row] = desk.case.runs.results(result.run_id).row_ids
+    found = desk.case.evidence.of_row(result.run_id, row, "found")
     assert [(place.path, place.first_line, place.method) for place in found] == [("found[0]", 4, "exact")]
 
 
@@ -102,7 +102,7 @@ SUMMARISED = """
 """
 
 
-def test_what_an_answer_found_in_a_summary_is_not_cited_at_the_lines_of_that_number(tmp_path) -> None:
+def test_what_an_answer_found_in_a_summary_is_not_cited_at_the_lines_of_that_number(tmp_path, bench) -> None:
     lines = [f"Clause {number} says nothing of money." for number in range(1, 10)]
     lines[7] = "The rent is USD 1,200 per month."
 
@@ -114,10 +114,9 @@ def test_what_an_answer_found_in_a_summary_is_not_cited_at_the_lines_of_that_num
         }
 
     folder = write_texts(tmp_path / "records", {"a.txt": "\n".join(lines)})
-    bench = Bench(tmp_path, answer)
+    desk = bench(answer)
     steps = "[{name: s, input: records, operations: [sum, ask]}]"
-    result = bench.run_again(pipeline(folder, SUMMARISED, steps=steps))
-    [row] = bench.case.runs.results(result.run_id).row_ids
-    found = bench.case.evidence.of_row(result.run_id, row, "rent")
+    result = desk.run_again(pipeline(folder, SUMMARISED, steps=steps))
+    [row] = desk.case.runs.results(result.run_id).row_ids
+    found = desk.case.evidence.of_row(result.run_id, row, "rent")
     assert {(e.first_line, e.last_line) for e in found} == {(8, 8)}
-    bench.case.close()

@@ -73,6 +73,16 @@ def test_a_join_by_similarity_asks_no_model(tmp_path):
     assert bench.case.ledger.sums(result.run_id).adds_up
 
 
+def test_a_join_that_is_used_twice_has_the_fields_of_each_use(tmp_path):
+    write_jsonl(tmp_path / "places.jsonl", [{"name": "Elm Street", "town": "Ely"}])
+    places = "  places: {type: file, path: places.jsonl}\n"
+    text = PIPELINE.replace("operations:\n", f"{places}operations:\n", 1)
+    text += "    - {name: again, operations: [match: {left: clean, right: places}]}\n"
+    text += "    - {name: first, input: result, operations: []}\n"
+    bench, result, _ = ran(tmp_path, "match", how="left", text=text)
+    assert [set(row) for row in bench.values(result)] == [{"id_left", "about", "copies", "id_right", "name"}] * 2
+
+
 def test_a_left_join_with_nothing_on_the_right_has_the_fields_that_the_check_knows(tmp_path):
     text = PIPELINE.replace("pipeline:", "  - {name: none, type: filter, condition: input.id > 9}\npipeline:")
     text = text.replace("  steps:", "  steps:\n    - {name: nobody, input: roster, operations: [none]}")

@@ -201,6 +201,34 @@ def test_a_run_can_be_cancelled_while_evidence_is_looked_for(bench, tmp_path, mo
     assert desk.case.runs.results("1") is None
 
 
+def test_evidence_is_saved_every_few_rows_and_a_run_that_was_stopped_between_ends_like_another(
+    bench, tmp_path, monkeypatch
+) -> None:
+    folder = write_texts(tmp_path / "in", {f"{n}.txt": f"Officer {n} struck a man.\nVarrick lied." for n in range(5)})
+    desk, other = (bench(lambda r: {"zeta": "Varrick", "alpha": "struck"}, folder=name) for name in ("one", "two"))
+    monkeypatch.setattr("engine.executor.run.EVIDENCE_ROWS", 2)
+    evidence, saved = EvidenceFinder.evidence, []
+
+    def stop_at_the_fourth(finder, row, columns):
+        saved.append(desk.case._connection.count("SELECT count(DISTINCT row) FROM evidence"))
+        if len(saved) == 4:
+            asyncio.current_task().cancel()
+        return evidence(finder, row, columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EvidenceFinder, "evidence", stop_at_the_fourth)
+        with pytest.raises(asyncio.CancelledError):
+            desk.run_again(pipeline(folder, LIST))
+    assert saved == [0, 0, 2, 2]
+    assert desk.case.runs.results("1") is None
+    result, expected = desk.run_again(pipeline(folder, LIST)), other.run_again(pipeline(folder, LIST))
+    assert desk.csv(result) == other.csv(expected)
+    ids = desk.case.runs.results(result.run_id).row_ids
+    assert len(ids) == 5
+    for id in ids:
+        assert desk.case.evidence.of_row(result.run_id, id) == other.case.evidence.of_row(expected.run_id, id)
+
+
 def test_the_finder_keeps_the_lines_of_few_documents() -> None:
     count = INDEXES_KEPT + 10
     rows = [Row.source("d", str(n), {"filename": str(n), "word": f"word{n}"}, DocumentId(str(n))) for n in range(count)]

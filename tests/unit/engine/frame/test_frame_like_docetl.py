@@ -297,6 +297,14 @@ def test_values_of_numpy_and_pandas_are_read_as_in_data_files(models: Any) -> No
     ]
 
 
+def test_times_of_numpy_are_times_and_no_numbers() -> None:
+    times = numpy.array(["2020-01-02T03:04:05", "NaT"], dtype="M8[ns]")
+    [row] = from_list([{"one": times[0], "all": times}], name="d").data["d"]
+    assert row == {"one": "2020-01-02T03:04:05", "all": ["2020-01-02T03:04:05", None]}
+    with pytest.raises(UsageError, match="is no JSON value"):
+        from_list([{"span": times[0] - times[0]}])
+
+
 def test_optimize_gives_a_pipeline_over_the_same_data(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     rows = [{"text": f"Officer {n} fell."} for n in range(3)]

@@ -39,13 +39,7 @@ def gather_page(agreements: Path) -> Pipeline:
     frame = frame.map(
         name="extract_metadata",
         prompt="Extract the following metadata:\n{{ input.agreement_text }}",
-        output={
-            "schema": {
-                "agreement_date": "string",
-                "parties": "list[string]",
-                "merger_value": "string",
-            }
-        },
+        output={"schema": {"agreement_date": "string", "parties": "list[string]", "merger_value": "string"}},
     )
     frame = frame.split(
         name="split_merger_agreement",
@@ -68,9 +62,7 @@ def gather_page(agreements: Path) -> Pipeline:
                 "middle": {"content_key": "agreement_text_chunk"},
                 "tail": {"content_key": "agreement_text_chunk"},
             },
-            "next": {
-                "head": {"count": 1, "content_key": "agreement_text_chunk"},
-            },
+            "next": {"head": {"count": 1, "content_key": "agreement_text_chunk"}},
         },
         doc_header_key="headers",
     )
@@ -280,6 +272,8 @@ def test_settings_travel_with_the_pipeline(models, monkeypatch) -> None:
     assert request.segments[0].text.endswith("a clerk")
     with pytest.raises(UsageError, match="no part 'data'"):
         frame.configure(system_prompt={"data": "x"})
+    with pytest.raises(PipelineError, match="seed: expected a whole number, not the text '3'"):
+        frame.configure(seed="3")
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------
@@ -307,6 +301,28 @@ def test_errors_are_those_of_yaml(records) -> None:
         start.map("a", name="b")
     with pytest.raises(UsageError, match="send data to the network"):
         start.with_operator("web_search")
+    with pytest.raises(UsageError, match="the name of an operator is text, not the function keep"):
+        start.code_filter(keep)
+
+
+def keep(row: dict) -> bool:
+    return bool(row)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"validate": [keep]}, "operator 'm': validate[0]: expected text, not the function keep"),
+        ({"validate": keep}, "operator 'm': validate: expected a list, not the function keep"),
+        ({"limit": "many"}, "operator 'm': limit: expected a whole number, not the text 'many'"),
+        ({"limit": {3}}, "operator 'm': limit: expected a whole number, not a value of type set"),
+        ({"output": {"schema": {"n": int}}}, "operator 'm': output.schema.n: a type cannot be the class int"),
+    ],
+)
+def test_an_error_in_python_names_the_key_and_what_it_was_given(records, keys: dict, told: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        read_folder(records).map("m", **{"prompt": "{{ input.text }}", "output": SCHEMA, **keys})
+    assert str(caught.value) == told
 
 
 def test_keys_of_the_cloud_are_accepted_with_a_warning(records) -> None:

@@ -59,10 +59,7 @@ ALL = (
 def test_all_keys_are_read_and_written_back() -> None:
     loaded = load(*ALL)
     node = loaded.plan.operators[0]
-    assert [e.text for e in node.validate] == [
-        'len(output["officers"]) >= 1',
-        "output.count == len(output.officers)",
-    ]
+    assert [e.text for e in node.validate] == ['len(output["officers"]) >= 1', "output.count == len(output.officers)"]
     assert (node.gleaning.num_rounds, node.gleaning.model, node.other_models) == (2, "judge", ("judge",))
     assert node.gleaning.condition.text == "len(output['officers']) < 3"
     assert (node.reply_seconds, node.limit, node.fails_run, node.too_long) == (90, 5, False, "middle_out")

@@ -16,40 +16,9 @@ from engine.language.evaluation import KINDS, Evaluator, compiled
 from engine.language.expressions import Expression
 
 REACHING = ("ATTR", "IMPORT", "LOAD_METHOD", "STORE_GLOBAL", "STORE_NAME", "DELETE", "BUILD_CLASS", "YIELD_FROM")
-WORDS = [
-    *("output", "input", ".a", "['a']", "(", ")", "[", "]", "{", "}", "for x in", "x", "if", "else", "and", "not", ","),
-    *(
-        "in",
-        "is",
-        "==",
-        "<",
-        "+",
-        "*",
-        "**",
-        "%",
-        "|",
-        "lower",
-        "len(",
-        "any(",
-        "sorted(",
-        "str",
-        "None",
-        "1",
-        "'a'",
-        ":",
-    ),
-    *(
-        "default('')",
-        "defined",
-        "__class__",
-        ".__class__",
-        "lambda:",
-        "isinstance(",
-        ".get(",
-        ".split()",
-        "map('lower')",
-    ),
-]
+PIECES = """output input .a ['a'] ( ) [ ] { } x if else and not , in is == < + * ** % | lower len( any( sorted( str None
+1 'a' : default('') defined __class__ .__class__ lambda: isinstance( .get( .split() map('lower')"""
+WORDS = [*PIECES.split(), "for x in"]
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:

@@ -121,7 +121,7 @@ def test_sets_are_compared_as_sets():
     ]
     trouble = Trouble()
     assert pairs("{left.first, left.last} == {right.first, right.last}", rows, trouble=trouble) == [
-        *((0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3)),
+        *((0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3))
     ]
     # two empty values are not the same, as everywhere in conditions
     assert pairs("set(left.al) == set(right.al)", rows, trouble=trouble) == [(0, 0), (0, 1), (1, 0), (1, 1)]

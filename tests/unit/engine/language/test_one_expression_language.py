@@ -60,10 +60,6 @@ def python(expression: str, left: dict, right: dict) -> bool | None:
         return None
 
 
-def test_there_are_twenty_nine() -> None:
-    assert len(set(PAIRS)) == 29
-
-
 @pytest.mark.parametrize("text", PAIRS)
 def test_a_blocking_condition_means_what_it_means_in_python(text: str) -> None:
     matched = condition(text).matches(LEFT, RIGHT, Trouble())

@@ -199,10 +199,9 @@ def test_an_error_has_the_line_of_the_keyword() -> None:
     assert "Did you mean 'maxLength'?" in caught.value.advice
 
 
-@pytest.mark.parametrize("root", [{"$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}}])
-def test_a_reply_is_an_object(root: dict[str, Any]) -> None:
+def test_a_reply_is_an_object() -> None:
     with pytest.raises(PipelineError, match="a reply is an object with named fields, not string"):
-        Schema.parse(root)
+        Schema.parse({"$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}})
 
 
 class Rank(enum.Enum):

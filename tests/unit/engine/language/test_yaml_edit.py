@@ -46,11 +46,7 @@ def difference(new: str, old: str = TEXT) -> list[str]:
     ("path", "value", "expected"),
     [
         (("operations", 0, "name"), "c", ["-   - name: a   # its name", "+   - name: c   # its name"]),
-        (
-            ("operations", 0, "prompt"),
-            "{{ input.text }}\n\nWhere?\n",
-            ["-       Who?", "+       Where?"],
-        ),
+        (("operations", 0, "prompt"), "{{ input.text }}\n\nWhere?\n", ["-       Who?", "+       Where?"]),
         (("operations", 0, "max_tokens"), 40, ["+     max_tokens: 40"]),
         (("operations", 0, "output", "n"), 3, ["+       n: 3"]),
         (

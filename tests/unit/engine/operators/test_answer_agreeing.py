@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scripted_run import Bench, pipeline, write_jsonl
+from scripted_run import pipeline, write_jsonl
 from worked_answers import item
 
 from engine.results.doubt import doubt_of
@@ -21,7 +21,7 @@ ANSWER = """
 """
 
 
-def test_readings_that_differ_are_kept_by_the_name_of_the_question(tmp_path):
+def test_readings_that_differ_are_kept_by_the_name_of_the_question(tmp_path, bench):
     def answer(request):
         first = request.sampling.temperature == 0
         if "landlord" in request.purpose.task:
@@ -31,10 +31,9 @@ def test_readings_that_differ_are_kept_by_the_name_of_the_question(tmp_path):
     source = write_jsonl(
         tmp_path / "rows.jsonl", [{"text": "Ana Ruiz lets, and so does Corvin Estates.\nMara Tullock."}]
     )
-    bench = Bench(tmp_path, answer)
+    desk = bench(answer)
     steps = "[{name: s, input: records, operations: [ask]}]"
-    (row,) = bench.values(bench.run_again(pipeline(source, ANSWER, steps=steps)))
-    bench.case.close()
+    (row,) = desk.values(desk.run_again(pipeline(source, ANSWER, steps=steps)))
     assert (row["landlord"], row["tenant"]) == ("Ana Ruiz", "Mara Tullock")
     shares = {name: found["share"] for name, found in row["_ask_agreement"].items()}
     assert shares == {"landlord": 0.5, "tenant": 1}

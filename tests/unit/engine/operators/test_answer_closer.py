@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from scripted_model import ScriptedBackend
-from scripted_run import Bench, pipeline, prompt_of, write_jsonl
+from scripted_run import pipeline, prompt_of, write_jsonl
 from worked_answers import FILLER, item, shown_numbers
 
 ANSWER = """
@@ -37,24 +37,19 @@ class SureBackend(ScriptedBackend):
 
 
 @pytest.fixture
-def run(tmp_path):
-    benches = []
-
+def run(tmp_path, bench):
     def run(answer, sure=1.0):
         def reply(request):
             return True if "second look" in request.purpose.task else answer(request)
 
         source = write_jsonl(tmp_path / "rows.jsonl", [{"text": "\n".join(LINES)}])
-        bench = Bench(tmp_path, backend=SureBackend(reply, sure))
-        benches.append(bench)
+        desk = bench(backend=SureBackend(reply, sure))
         steps = "[{name: s, input: records, operations: [ask]}]"
-        result = asyncio.run(bench.run(pipeline(source, ANSWER, steps=steps)))
-        (row,) = bench.values(result)
-        return [request for request in bench.calls if "second look" not in request.purpose.task], row
+        result = asyncio.run(desk.run(pipeline(source, ANSWER, steps=steps)))
+        (row,) = desk.values(result)
+        return [request for request in desk.calls if "second look" not in request.purpose.task], row
 
-    yield run
-    for bench in benches:
-        bench.case.close()
+    return run
 
 
 def told(*items):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import Bench, pipeline, prompt_of, write_jsonl
+from scripted_run import pipeline, prompt_of, write_jsonl
 from worked_answers import item
 
 LINES = (
@@ -28,9 +28,7 @@ RENTS = (
 
 
 @pytest.fixture
-def run(tmp_path):
-    benches = []
-
+def run(tmp_path, bench):
     def run(reply, holds, more="", *, lines=LINES, question=QUESTION, kind="date", filename="x"):
         def answer(request):
             if "second look" in request.purpose.task:
@@ -38,15 +36,12 @@ def run(tmp_path):
             return {"items": reply, "complete_answer_found": "check" not in request.purpose.task}
 
         source = write_jsonl(tmp_path / "rows.jsonl", [{"text": "\n".join(lines), "filename": filename}])
-        bench = Bench(tmp_path, answer)
-        benches.append(bench)
+        desk = bench(answer)
         steps = "[{name: s, input: records, operations: [ask]}]"
-        (row,) = bench.values(bench.run_again(pipeline(source, ANSWER % (question, kind, more), steps=steps)))
-        return bench, row
+        (row,) = desk.values(desk.run_again(pipeline(source, ANSWER % (question, kind, more), steps=steps)))
+        return desk, row
 
-    yield run
-    for bench in benches:
-        bench.case.close()
+    return run
 
 
 AMENDED = item("1 April 2024", 4)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from scripted_model import ScriptedBackend
-from scripted_run import Bench, pipeline, prompt_of
+from scripted_run import pipeline, prompt_of
 from worked_answers import (
     COMPLETE,
     CONFLICT,
@@ -34,28 +34,22 @@ ANSWER = """
     rounds: {rounds}
     questions: [{question}]
 """
+STEPS = "[{name: s, input: records, operations: [ask]}]"
 
 
 @pytest.fixture
-def run(tmp_path):
-    benches = []
-
+def run(tmp_path, bench):
     def run(lines, question, answer, *, count, tokens=6000, rounds=2):
         (tmp_path / "in").mkdir()
         worked_pdf(tmp_path / "in" / "a.pdf", lines, count=count)
-        bench = Bench(tmp_path, lambda request: fitting(request, answer(request)))
-        benches.append(bench)
+        desk = bench(lambda request: fitting(request, answer(request)))
         operator = ANSWER.format(tokens=tokens, rounds=rounds, question=question)
-        result = bench.run_again(
-            pipeline(tmp_path / "in", operator, steps="[{name: s, input: records, operations: [ask]}]")
-        )
+        result = desk.run_again(pipeline(tmp_path / "in", operator, steps=STEPS))
         assert result.failed_items == 0
-        (row,) = bench.values(result)
-        return bench, result, row
+        (row,) = desk.values(result)
+        return desk, result, row
 
-    yield run
-    for bench in benches:
-        bench.case.close()
+    return run
 
 
 def places(bench, result, column):
@@ -256,7 +250,7 @@ def test_where_nothing_is_found_the_section_that_the_lines_refer_to_is_read_next
     assert (row["answer"], row["answer_status"]) == ("Thirty days", "found")
 
 
-def test_the_rich_contract_asks_for_the_items_as_the_minimal_one_does(run, tmp_path):
+def test_the_rich_contract_asks_for_the_items_as_the_minimal_one_does(run, bench, tmp_path):
     question = asked("complete", type="text", shape="list", keywords="[function]")
     reply = rich([item(FUNCTIONS[0], 88)])
     requests = []
@@ -266,35 +260,27 @@ def test_the_rich_contract_asks_for_the_items_as_the_minimal_one_does(run, tmp_p
         return reply
 
     run(COMPLETE, question, answer, count=120)
-    (tmp_path / "other").mkdir()
-    bench = Bench(tmp_path / "other", lambda request: fitting(request, answer(request)))
     operator = ANSWER.format(tokens=6000, rounds=2, question=question).replace("contract: rich", "contract: minimal")
-    steps = "[{name: s, input: records, operations: [ask]}]"
-    bench.run_again(pipeline(tmp_path / "in", operator, steps=steps))
-    bench.case.close()
+    desk = bench(lambda request: fitting(request, answer(request)), folder="other")
+    desk.run_again(pipeline(tmp_path / "in", operator, steps=STEPS))
     assert len(requests) == 3
     assert requests[0].segments == requests[2].segments
     assert requests[0].schema == requests[2].schema
 
 
-def test_without_room_for_them_the_signals_are_left_out(run, tmp_path):
+def test_without_room_for_them_the_signals_are_left_out(run, bench, tmp_path):
     """The model has room for the question about the 40 lines and its reply, and for no further turn."""
     question = asked("none", type="text", shape="single", keywords="[cancellation, period]")
-    bench, _, _ = run(NONE, question, lambda _: rich([]), count=40)
+    large, _, _ = run(NONE, question, lambda _: rich([]), count=40)
     operator = ANSWER.format(tokens=6000, rounds=1, question=question)
-    steps = "[{name: s, input: records, operations: [ask]}]"
-    prompt = sum(bench.backend.count_tokens(segment.text) for segment in bench.calls[0].segments)
-    (tmp_path / "other").mkdir()
-    small = Bench(
-        tmp_path / "other",
-        backend=ScriptedBackend(lambda request: fitting(request, rich([])), context_tokens=prompt + 700),
-    )
-    result = asyncio.run(small.run(pipeline(tmp_path / "in", operator, steps=steps)))
+    prompt = sum(large.backend.count_tokens(segment.text) for segment in large.calls[0].segments)
+    backend = ScriptedBackend(lambda request: fitting(request, rich([])), context_tokens=prompt + 700)
+    small = bench(backend=backend, folder="other")
+    result = asyncio.run(small.run(pipeline(tmp_path / "in", operator, steps=STEPS)))
     (row,) = small.values(result)
     assert (row["answer_status"], row["_answer_signals"]["complete_answer_found"]) == ("none", False)
     assert "caveats" not in row["_answer_signals"]
     assert sorted(moves(small, result)) == ["no_signals", "not_found"]
-    small.case.close()
 
 
 def test_none(run):

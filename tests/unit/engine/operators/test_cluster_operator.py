@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from scripted_run import Bench, pipeline, write_jsonl
+from scripted_run import pipeline, write_jsonl
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
 from engine.errors import PipelineError
@@ -221,7 +221,7 @@ def test_a_chain_of_merges_is_no_matter_of_recursion():
     assert [len(cut(chain, clusters=n).roots) for n in (1, 2, 4999, 5000, 6000)] == [1, 2, 4999, 5000, 5000]
 
 
-def test_the_pipeline_of_docetls_page_runs(tmp_path):
+def test_the_pipeline_of_docetls_page_runs(tmp_path, bench):
     write_jsonl(tmp_path / "c.jsonl", [{"concept": n, "description": f"{n} is a building"} for n in POINTS])
     operations = """
   - name: cluster_concepts
@@ -248,12 +248,11 @@ def test_the_pipeline_of_docetls_page_runs(tmp_path):
         operations.replace(": str\n", ": string\n"),
         steps="[{name: all, input: records, operations: [cluster_concepts]}]",
     )
-    desk = Bench(tmp_path, lambda request: {"concept": "super", "description": "d"})
+    desk = bench(lambda request: {"concept": "super", "description": "d"})
     first = desk.run_again(loaded)
     assert (len(desk.calls), result_of(desk, first)) == (4, {"distance", "concept", "description"})
     again = desk.run_again(loaded)
     assert (desk.calls, desk.csv(again)) == ([], desk.csv(first))
-    desk.case.close()
 
 
 def result_of(desk, result):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from scripted_model import ScriptedBackend
 from scripted_redwell import fill
-from scripted_run import Bench, pipeline, prompt_of, write_jsonl
+from scripted_run import pipeline, prompt_of, write_jsonl
 
 from engine.errors import PipelineError, RunStopped
 from engine.executor.events import RowFailed
@@ -34,10 +34,8 @@ FEW = ", blocking_threshold: -1"
 
 
 @pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path, lambda request: fill(request.schema, request))
-    yield made
-    made.case.close()
+def bench(bench):
+    return bench(lambda request: fill(request.schema, request))
 
 
 def run(bench, operator, rows, *, context=8192, delay=0.0):

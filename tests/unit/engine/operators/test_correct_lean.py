@@ -8,7 +8,7 @@ import random
 
 import pytest
 from scripted_model import ScriptedBackend
-from scripted_run import Bench, pipeline, write_jsonl
+from scripted_run import pipeline, write_jsonl
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
 from engine.errors import ItemError, PipelineError
@@ -556,22 +556,21 @@ OPERATION = (
 )
 
 
-async def test_a_run_that_is_repeated_asks_nothing_again_and_keeps_the_same_rows(tmp_path):
+async def test_a_run_that_is_repeated_asks_nothing_again_and_keeps_the_same_rows(tmp_path, bench):
     texts = [f"it {word} then" for word in TRUE]
     random.Random(0).shuffle(texts)
     source = write_jsonl(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
-    bench = Bench(tmp_path, backend=SureBackend(lambda request: {"keep": True}))
+    desk = bench(backend=SureBackend(lambda request: {"keep": True}))
     loaded = pipeline(source, OPERATION)
     assert not check(loaded.plan)
-    first = await bench.run(loaded)
-    asked = len(bench.calls)
+    first = await desk.run(loaded)
+    asked = len(desk.calls)
     assert len(TRUE) < asked <= len(TRUE) + RANDOM_ROWS
-    again = await bench.run(loaded)
-    assert len(bench.calls) == asked
-    assert bench.values(first) == bench.values(again)
-    decisions = [d.record for d in bench.case.ledger.decisions(first.run_id)]
+    again = await desk.run(loaded)
+    assert len(desk.calls) == asked
+    assert desk.values(first) == desk.values(again)
+    decisions = [d.record for d in desk.case.ledger.decisions(first.run_id)]
     assert [d.by for d in decisions] == ["content_free"]
-    bench.case.close()
 
 
 def test_a_reviewed_row_that_lacks_a_field_of_the_prompt_is_found_before_the_run(tmp_path):

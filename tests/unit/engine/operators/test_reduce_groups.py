@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import Bench, pipeline, prompt_of, write_jsonl
+from scripted_run import pipeline, prompt_of, write_jsonl
 from scripted_tools import ScriptedTools, rows_of, run, schema, template, values_of
 from scripted_tools import prompt_of as asked_of
 
@@ -230,14 +230,14 @@ DOCETL = """
 STEPS = "[{name: all, input: records, operations: [sampled_reduce]}]"
 
 
-def test_the_pipeline_of_docetls_page_runs(tmp_path):
+def test_the_pipeline_of_docetls_page_runs(tmp_path, bench):
     write_jsonl(tmp_path / "r.jsonl", [dict(row.values) for row in reviews()])
     loaded = pipeline(tmp_path / "r.jsonl", DOCETL, steps=STEPS)
     assert not [p for p in check(loaded.plan, source_fields={"records": ["product", "product_id", "review"]})]
     assert [w.message for w in loaded.warnings] == [
         "these keys have no effect on this machine: verbose (sampled_reduce), embedding_model (sampled_reduce)"
     ]
-    desk = Bench(tmp_path, lambda request: {"summary": prompt_of(request)})
+    desk = bench(lambda request: {"summary": prompt_of(request)})
     result = desk.run_again(loaded)
     [row] = desk.values(result)
     assert row["summary"].startswith(
@@ -247,24 +247,22 @@ def test_the_pipeline_of_docetls_page_runs(tmp_path):
     assert result.columns == ("product", "summary", "sampled_reduce_lineage")  # how many rows: kept, not shown
     left_out = desk.case.ledger.decisions(result.run_id)
     assert [d.record.verdict for d in left_out] == ["left out"] * 4
-    desk.case.close()
 
 
-def test_limit_takes_the_smallest_groups_as_docetl_does(tmp_path):
+def test_limit_takes_the_smallest_groups_as_docetl_does(tmp_path, bench):
     records = [{"product": p, "review": "x"} for p in "aaabbcdd"]
     write_jsonl(tmp_path / "r.jsonl", records)
     operations = """
   - {name: sum, type: reduce, reduce_key: product, prompt: "{{ inputs }}", output: {schema: {s: string}}, limit: 2}
 """
-    desk = Bench(tmp_path, lambda request: {"s": ""})
+    desk = bench(lambda request: {"s": ""})
     result = desk.run_again(pipeline(tmp_path / "r.jsonl", operations))
     assert [row["product"] for row in desk.values(result)] == ["b", "c"]
     assert [fate.record.reason for fate in desk.case.ledger.fates(result.run_id, fate="rejected")] == ["limit 2"] * 5
     assert len(desk.calls) == 2
-    desk.case.close()
 
 
-def test_validate_sees_the_output_of_each_fold_and_merge(tmp_path):
+def test_validate_sees_the_output_of_each_fold_and_merge(tmp_path, bench):
     write_jsonl(tmp_path / "r.jsonl", [{"product": "A", "review": f"r{i}"} for i in range(4)])
     operations = """
   - {name: fold, type: reduce, reduce_key: product, fold_batch_size: 1, merge_batch_size: 3, prompt: "{{ inputs }}",
@@ -275,12 +273,11 @@ def test_validate_sees_the_output_of_each_fold_and_merge(tmp_path):
         text = prompt_of(request)
         return {"scratchpad": "x" * 9, "output": {"seen": "ok" if "len(output" in text else "too long"}}
 
-    desk = Bench(tmp_path, answer)
+    desk = bench(answer)
     result = desk.run_again(pipeline(tmp_path / "r.jsonl", operations))
     assert [row["seen"] for row in desk.values(result)] == ["ok"]
     # Four batches, merged by three: int(4 ln 3) = 4 parts, then 2 results, then 1. Each is asked twice.
     assert len(desk.calls) == 2 * (4 + 1 + 1)
-    desk.case.close()
 
 
 async def test_the_keys_of_the_papers_police_example():
@@ -322,7 +319,7 @@ async def test_a_single_row_that_is_too_long_is_cut_where_the_pipeline_says_so()
 
 
 @pytest.mark.parametrize("more", ["", "merge_batch_size: 2,"])
-def test_what_is_inside_a_fold_that_was_stopped_is_asked_once(tmp_path, more):
+def test_what_is_inside_a_fold_that_was_stopped_is_asked_once(tmp_path, bench, more):
     """A killed run has the replies of its finished folds; the next goes on from there."""
     write_jsonl(tmp_path / "r.jsonl", [{"product": "A", "review": f"review{i}"} for i in range(6)])
     operations = (
@@ -343,7 +340,7 @@ def test_what_is_inside_a_fold_that_was_stopped_is_asked_once(tmp_path, more):
         return {"scratchpad": "", "output": {"seen": prompt_of(request).split("\n")[0].strip()}}
 
     loaded = pipeline(tmp_path / "r.jsonl", operations)
-    desk = Bench(tmp_path, answer)
+    desk = bench(answer)
     with pytest.raises(RuntimeError):
         desk.run_again(loaded)
     assert len(asked) >= 3
@@ -355,7 +352,6 @@ def test_what_is_inside_a_fold_that_was_stopped_is_asked_once(tmp_path, more):
     assert len(asked) == (6 + 2 + 1 if more else 6)
     if not more:
         assert desk.values(result)[0]["seen"] == "review0+review1+review2+review3+review4+review5"
-    desk.case.close()
 
 
 WRONG = "{{ reduce_key.prodcut }}"

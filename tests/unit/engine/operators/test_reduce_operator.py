@@ -212,6 +212,13 @@ async def test_aggregates_need_no_model():
     assert node.traits().reads == {"dept", "act", "date", "n"}
 
 
+async def test_equal_values_are_one_however_they_are_written():
+    values = [{"a": 1, "b": 2}, {"b": 2, "a": 1.0}, 1, 1.0, True, "1"]
+    aggregate = {"different": {"collect_unique": "v"}, "most": {"most_common": "v"}}
+    outcome = await run(Reduce(name="r", reduce_key="_all", aggregate=aggregate), rows_of(*({"v": v} for v in values)))
+    assert values_of(outcome) == [{"different": [{"a": 1, "b": 2}, 1, True, "1"], "most": {"a": 1, "b": 2}}]
+
+
 async def test_aggregates_of_nothing_and_of_unfit_values():
     node = Reduce(name="r", reduce_key="d", aggregate={"x": "min", "c": {"collect": "x"}, "s": {"sum": "x"}})
     assert values_of(await run(node, rows_of({"d": 1, "x": None}))) == [{"d": 1, "x": None, "c": [], "s": 0}]

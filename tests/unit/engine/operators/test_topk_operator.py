@@ -82,6 +82,16 @@ async def test_the_model_compares():
     assert len(outcome.rejected) == 2
 
 
+async def test_the_model_compares_what_keys_a_row_has():
+    rows = rows_of({"subject": "a!"}, {"body": "b!!!"}, {"other": "c!!"})
+    vectors = {"loud": [1, 0], "subject: a!": [0, 1], "body: b!!!": [0, 1]}
+    node = topk(method="llm_compare", query="loud", k=1, keys=("subject", "body"))
+    outcome = await run(node, rows, ScriptedTools(by_loudness, vectors=vectors))
+    assert [row["body"] for row in values_of(outcome)] == ["b!!!"]
+    assert [r.row for r in outcome.rejected] == rows[:1]
+    assert [f.row for f in outcome.failed] == rows[2:]
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

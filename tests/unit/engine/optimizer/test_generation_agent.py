@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from directive_cases import FACTS, rewritten_cases
-from reply_script import prompt_text
-from scripted_model import ScriptedBackend
+from scripted_model import ScriptedBackend, prompt_text
 
 from engine.directives.base import Site
 from engine.directives.registry import DIRECTIVES, directive

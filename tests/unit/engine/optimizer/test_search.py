@@ -14,7 +14,7 @@ from engine.directives.base import Params, Place
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.splicing import spliced
 from engine.directives.synthesised_blocking import SynthesisedBlocking
-from engine.errors import UsageError
+from engine.errors import PipelineError, UsageError
 from engine.executor.settings import RunSettings
 from engine.loader import parse_pipeline
 from engine.optimizer.events import (
@@ -298,6 +298,45 @@ def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, record
     (dropped,) = site.of(CandidateDropped)
     assert dropped.directive == "wrong"
     assert "nothing" in dropped.reason
+    assert result.chosen.directive == "right"
+
+
+EMPTY_SIDE = """
+datasets: {papers: {type: file, path: papers.jsonl}, roster: {type: file, path: roster.jsonl}}
+operations:
+  - {name: none, type: filter, condition: input.name == "nobody"}
+  - {name: match, type: equijoin, how: left, comparison_prompt: "{{ left.text }} {{ right.name }}"}
+  - {name: tell, type: map, prompt: "bad {{ input.text }} {{ input.name }}", output: {schema: {found: string}}}
+pipeline:
+  steps:
+    - {name: nobody, input: roster, operations: [none]}
+    - {name: result, operations: [match: {left: papers, right: nobody}, tell]}
+"""
+
+
+def test_a_left_join_with_nothing_on_the_right_writes_the_fields_that_a_run_writes(site, tmp_path, monkeypatch):
+    write_jsonl(tmp_path / "papers.jsonl", [{"text": text} for text in TEXTS.values()])
+    write_jsonl(tmp_path / "roster.jsonl", [{"name": "Diaz"}])
+    with toys(monkeypatch, better("one", "good", ends="tell")):
+        result = site.build(parse_pipeline(EMPTY_SIDE, directory=tmp_path), depth=0)
+    assert [entry.output.failed for entry in result.finals.everyone()] == [(), ()]
+    assert {row.values["found"] for row in result.finals.own.output.rows} == {"bad"}
+
+
+class Unfillable(Toy):
+    """Fits, and has no parameters."""
+
+    def variants(self, site):
+        raise PipelineError("no prompt can be written of it")
+
+
+def test_a_rewrite_whose_parameters_cannot_be_written_down_is_told_and_the_others_go_on(site, records, monkeypatch):
+    broken = Unfillable("broken", "find", lambda nodes: [])
+    with toys(monkeypatch, broken, better("right", "good")):
+        result = site.build(pipeline(records, FIND), depth=0)
+    (dropped,) = site.of(CandidateDropped)
+    assert (dropped.directive, dropped.parent) == ("broken", 1)
+    assert "no prompt can be written of it" in dropped.reason
     assert result.chosen.directive == "right"
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 from plan_outputs import PIPELINE, cell, output_of, the_plan
-from reply_script import prompt_text
-from scripted_model import ScriptedBackend
+from scripted_model import ScriptedBackend, prompt_text
 
 from engine.language.templates import Template
 from engine.operators.bias import PRIOR_SLOPE

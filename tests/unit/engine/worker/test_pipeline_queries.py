@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pymupdf
 import pytest
 from case_counts import count_replies
 from scripted_cases import make_folder
@@ -123,6 +124,21 @@ def test_a_text_is_kept_beside_a_file_that_others_changed(ask: Callable[..., Any
     assert path.with_stem("Who (3)").read_text(encoding="utf-8") == "third"
 
 
+def test_a_file_that_is_too_long_for_a_pipeline_is_neither_opened_in_part_nor_cut(
+    ask: Callable[..., Any], case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.worker.pipeline_files.MAX_CHARACTERS", len(EMPTY))
+    path = case.parent / "sample questions" / "Who.yaml"
+    saved = ask("pipelines.save", path=str(path), text=EMPTY)
+    assert ask("pipelines.open", path=str(path)).text == EMPTY
+    path.write_text(EMPTY + "# more", encoding="utf-8")
+    with pytest.raises(UsageError, match="has more than"):
+        ask("pipelines.open", path=str(path))
+    with pytest.raises(UsageError, match="changed by another program"):
+        ask("pipelines.save", path=str(path), text="other", before=saved.digest)
+    assert path.read_text(encoding="utf-8") == EMPTY + "# more"
+
+
 def run_trial(case: Path, scratch: Path, **given: Any) -> Any:
     scratch.mkdir()
     job = TrialJob(case=case, directory=case.parent, **given)
@@ -170,6 +186,26 @@ def test_a_trial_leaves_documents_out_that_were_removed(case: Path, tmp_path: Pa
     assert run_trial(case, tmp_path / "both", text=EMPTY, documents=chosen).documents == ("beta.txt",)
     with pytest.raises(UsageError, match="none of the documents that were chosen"):
         run_trial(case, tmp_path / "none", text=EMPTY, documents=chosen[:1])
+
+
+@pytest.mark.parametrize("how", ["", "yaml", "option"])
+def test_a_trial_shows_hidden_lines_where_the_run_would(case: Path, tmp_path: Path, how: str) -> None:
+    file = tmp_path / "records" / "report.pdf"
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=400, height=400)
+        for y, line, color in ((60, "First line", 0), (80, "John Smith", 1), (100, "Mary Jones", 0)):
+            page.insert_text((40, y), line, fontsize=11, color=(color,) * 3)
+        pdf.save(file)
+    with Case(case) as opened:
+        options = ParseOptions(ocr="never")
+        asyncio.run(ingest(file, opened, lambda event: None, dataset="r", options=options, workers=1))
+        chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == file.name)
+    text = EMPTY.replace("{type: case}", "{type: case, include_hidden: true}") if how == "yaml" else EMPTY
+    settings = RunSettings(include_hidden=how == "option")
+    tried = run_trial(case, tmp_path / "trial", text=text, documents=(chosen,), settings=settings)
+    [call] = read_item(Path(tried.path), 0)["calls"]
+    assert "Mary Jones" in call["prompt"][-1][1]
+    assert ("John Smith" in call["prompt"][-1][1]) == bool(how)
 
 
 def test_a_trial_ends_with_the_last_operator_though_a_step_after_it_has_none(case: Path, tmp_path: Path) -> None:

@@ -21,12 +21,6 @@ from storage.documents import LineRecord
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
 
 
-@pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passphrases, "_by_path", {})
-    monkeypatch.setattr(passphrases, "_settings", {})
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "a.redwell"

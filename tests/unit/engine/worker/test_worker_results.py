@@ -28,7 +28,6 @@ from engine.values.registry import value_type
 from engine.worker import page_images, work
 from engine.worker.exports import ExportStopped, OutputOptions, write_outs
 from engine.worker.queries.desk import Desk
-from engine.worker.queries.registry import GROUPS, find_query
 from engine.worker.queries.reviews import correct
 from engine.worker.session import Session
 from models.errors import ModelError
@@ -481,20 +480,6 @@ def test_an_export_that_cannot_be_written_is_told(made: tuple[Path, str], tmp_pa
     assert "names no export format" in messages[0]
     assert "names no export format" in messages[1]
     assert messages[2] == "export: form is 'deep'"
-
-
-@pytest.mark.parametrize("group", ["results", "reviews", "names", "charts", "timeline", "network"])
-def test_the_groups_are_known(group: str) -> None:
-    assert group in GROUPS
-    names = {
-        "results": "page",
-        "reviews": "judge",
-        "names": "merge",
-        "charts": "values",
-        "timeline": "show",
-        "network": "show",
-    }
-    assert find_query(f"{group}.{names[group]}").name.startswith(group)
 
 
 def test_a_text_typed_over_no_value_is_read_as_the_others_of_its_column(tmp_path: Path) -> None:

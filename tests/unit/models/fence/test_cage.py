@@ -260,17 +260,9 @@ for name in ("environ", "mem", "maps", "fd"):
 def test_a_hardened_process_is_closed_to_other_programs_of_its_user(step: str, answer: str) -> None:
     """Root may look into everything, so both processes become a user without rights first."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [sys.executable, "-c", f"{AS_NOBODY}\n{step}\nprint(flush=True)\ninput()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with waiting(f"{AS_NOBODY}\n{step}") as process:
         command = [sys.executable, "-c", LOOK, str(process.pid)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        process.kill()
     assert done.stdout.split() == [answer] * 4, done.stderr
 
 

@@ -349,16 +349,16 @@ async def test_a_way_may_be_set() -> None:
         ServerSettings(schema_mode="magic")  # type: ignore[arg-type]
 
 
-WRONG = [
-    '```json\n{"officer": "V", "guilty": true}\n```',
-    'Here it is: {"officer": "V", "guilty": true}. Good luck!',
-    '<think>Is it {"guilty"}?</think>\n{"officer": "V", "guilty": true}',
-    'Use {braces} [1]: {"officer": "V", "guilty": true}',
-    ' \n {"officer": "V", "guilty": true}\n{"more": 1}',
-]
-
-
-@pytest.mark.parametrize("text", WRONG)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"officer": "V", "guilty": true}\n```',
+        'Here it is: {"officer": "V", "guilty": true}. Good luck!',
+        '<think>Is it {"guilty"}?</think>\n{"officer": "V", "guilty": true}',
+        'Use {braces} [1]: {"officer": "V", "guilty": true}',
+        ' \n {"officer": "V", "guilty": true}\n{"more": 1}',
+    ],
+)
 async def test_json_is_found_among_other_text(text: str) -> None:
     async with opened(plain_server(lambda body: completion(text), enforces="")) as (backend, server):
         reply = await backend.ask(request())
@@ -516,12 +516,7 @@ async def test_a_server_that_stays_busy_fails_the_request_and_does_not_count_as_
 
 @pytest.mark.parametrize(
     ("asked", "pauses"),
-    [
-        (None, [1, 2, 4, 8, 16, 30, 30]),
-        (0.0, [1, 2, 4, 8, 16, 30, 30]),
-        (50.0, [30, 30, 30, 30]),
-        (7.0, [7] * 17),
-    ],
+    [(None, [1, 2, 4, 8, 16, 30, 30]), (0.0, [1, 2, 4, 8, 16, 30, 30]), (50.0, [30, 30, 30, 30]), (7.0, [7] * 17)],
 )
 def test_a_busy_server_is_waited_for_as_it_asks_for_two_minutes_at_most(asked: float | None, pauses: list[int]) -> None:
     waits = backend_module._Waits()
