@@ -257,7 +257,10 @@ def test_corrections_by_reviewers_are_no_forgeries_and_show_no_name_in_the_log(c
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        (f"UPDATE review_edits SET body = x'{pack({'value': 'Szabados', 'note': ''}).hex()}'", "step 1 of the reviews, by anna"),
+        (
+            f"UPDATE review_edits SET body = x'{pack({'value': 'Szabados', 'note': ''}).hex()}'",
+            "step 1 of the reviews, by anna",
+        ),
         ("UPDATE review_edits SET who = 'bert'", "step 1 of the reviews, by bert"),
         ("UPDATE review_edits SET is_undone = 1", "step 1 of the reviews, which is gone"),
         ("DELETE FROM review_edits", "step 1 of the reviews, which is gone"),
