@@ -208,7 +208,7 @@ class ResultsLayout(QWidget):
 
     def show_new(self, count: int | None) -> None:
         """Offer the rows that the last run of the question had not, where there was one and there are any."""
-        self._new.setText(f"Only new since the last run ({count or 0:,})")
+        self._new.setText(f"New since the last run ({count or 0:,})")
         self._new.setVisible(bool(count))
 
     def _refresh_tab(self) -> None:
@@ -218,9 +218,12 @@ class ResultsLayout(QWidget):
         self.ledger.refresh()
 
     def _with_filters(self) -> QWidget:
-        self._missing = CheckBox("Only with values not found in the records")
-        self._unreviewed = CheckBox("Only not reviewed")
-        self._new = CheckBox("Only new since the last run")
+        self._missing = CheckBox("Values not found")
+        self._missing.setToolTip("Only rows with a value that was not found in the records")
+        self._unreviewed = CheckBox("Not reviewed")
+        self._unreviewed.setToolTip("Only rows that nobody has reviewed")
+        self._new = CheckBox("New since the last run")
+        self._new.setToolTip("Only rows that the run before did not have")
         self._new.hide()
         row = QHBoxLayout()
         row.setContentsMargins(6, 6, 6, 2)
@@ -229,6 +232,7 @@ class ResultsLayout(QWidget):
             "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
         )
         for box in (self._missing, self._unreviewed, self._new, self._doubtful):
+            box.setAccessibleDescription(box.toolTip())
             box.toggled.connect(lambda on: self.choice_changed.emit())
             row.addWidget(box)
         row.addStretch(1)

@@ -372,7 +372,7 @@ def test_new_files_are_read_and_asked_about_alone(
     QTest.mouseClick(window.current.results, Qt.MouseButton.LeftButton)
     results = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: results.model.rowCount() == 2, timeout=WAIT)
-    qtbot.waitUntil(lambda: results.parts._new.text() == "Only new since the last run (2)", timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts._new.text() == "New since the last run (2)", timeout=WAIT)
     assert results.parts.runs.currentText().startswith("people")
 
 

@@ -709,7 +709,7 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
     qtbot.waitUntil(lambda: place.model.rowCount() == 7 and cell(place, 6, "officer") == "Petra Lind", timeout=WAIT)
     assert (cell(place, 0, ""), cell(place, 6, "")) == ("", "new")
     box = place.parts._new
-    assert (box.text(), box.isVisibleTo(place)) == ("Only new since the last run (1)", True)
+    assert (box.text(), box.isVisibleTo(place)) == ("New since the last run (1)", True)
     box.setChecked(True)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)
     place.show_run(first)
