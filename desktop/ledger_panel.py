@@ -22,7 +22,6 @@ from engine.worker.contract.ledger import LedgerEntry, LedgerSums, OperatorSums
 _TITLES: Final = ("What", "Step", "Why", "What to do", "What the model said")
 _WIDTHS: Final = (130, 110, 270, 200)
 _FATES: Final = (("failed", "Failed"), ("rejected", "Left out"))
-_TOLD: Final = {"cut": "cut to fit", "split": "read in parts"}
 
 
 OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
@@ -169,8 +168,5 @@ def sums_text(found: LedgerSums) -> str:
         if found.adds_up
         else "The counts do not add up. That is a fault in Redwell: please report it.",
     ]
-    parts += [
-        f"{counted(note.count, 'row')} {_TOLD.get(note.verdict, note.verdict)} by {note.operator}."
-        for note in found.notes
-    ]
+    parts += [f"{counted(note.count, 'row')} {note.verdict} by {note.operator}." for note in found.notes]
     return " ".join(parts)

@@ -23,7 +23,6 @@ _REPLY_CHARACTERS = 400
 _REASON_CHARACTERS = 160
 _REASONS = 5
 _WARNINGS = 20
-_TOLD = {"cut": "cut to fit", "split": "read in parts"}
 
 
 def ledger_view(ledger: Ledger) -> RenderableType:
@@ -121,7 +120,7 @@ def notes_view(decisions: Sequence[StoredDecision]) -> RenderableType | None:
     """Sum up what befell rows that went on (cut to fit, read in parts, ...); None where nothing did."""
     parts = [
         styled(
-            (f"{counted(note.count, 'row')} {_TOLD.get(note.verdict, note.verdict)}", "bold yellow"),
+            (f"{counted(note.count, 'row')} {note.verdict}", "bold yellow"),
             f" by {one_line(note.operator)} ({one_line(note.by)}), the first: ",
             shortened(one_line(note.first), _REASON_CHARACTERS),
         )

@@ -20,12 +20,29 @@ from storage.rows import RowRecord
 TurnedDown = Literal["failed", "rejected"]
 
 
+_SAID = {
+    "cut": "cut to fit",
+    "split": "read in parts",
+    "disagree": "with readings that disagree",
+    "ship": "answered",
+    "widen": "read further",
+    "reread": "read again",
+    "not_found": "without an answer",
+    "clarify": "with a question back",
+    "conflict": "with contradictory values",
+}
+"""What befell rows, in words that go on with "by" and the operator; verdicts that are not here are such words."""
+
+
 def notes_of(decisions: Sequence[StoredDecision]) -> list[Note]:
-    """Count the notes among decisions, the most frequent first, each with the detail of its first row."""
+    """Count the notes among decisions, the most frequent first, in words, each with the detail of its first row."""
     notes = [decision for decision in decisions if decision.record.subject == NOTE]
     counts = Counter((note.operator, note.record.verdict, note.record.by) for note in notes)
     first = {(note.operator, note.record.verdict, note.record.by): note.record.detail for note in reversed(notes)}
-    return [Note(*key, count, first[key]) for key, count in counts.most_common()]
+    return [
+        Note(operator, _SAID.get(verdict, verdict), by, count, first[operator, verdict, by])
+        for (operator, verdict, by), count in counts.most_common()
+    ]
 
 
 class RowNames:

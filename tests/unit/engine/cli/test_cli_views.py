@@ -356,6 +356,16 @@ def test_notes_about_rows_are_summed_up_by_operator() -> None:
     assert notes_view([other]) is None
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [("ship", "answered by"), ("widen", "read further by"), ("conflict", "with contradictory values by")],
+)
+def test_what_befell_an_answer_is_told_in_words(verdict: str, said: str) -> None:
+    view = notes_view([StoredDecision("ask", DecisionRecord(NOTE, "r1", "", verdict, "fee, round 1", "lines 1-3"))])
+    assert view is not None
+    assert " ".join(drawn(view).split()) == f"1 row {said} ask (fee, round 1), the first: lines 1-3"
+
+
 def test_a_date_is_shown_as_it_was_read_and_written() -> None:
     date = {"iso": "2022-09-30", "original": "September 30, 2022", "problem": ""}
     assert shown_value(date) == "2022-09-30 (September 30, 2022)"
