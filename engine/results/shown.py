@@ -114,7 +114,7 @@ class NamesChanged:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What befell `count` rows of an operator that went on: they were cut to fit, read in parts, ..."""
+    """What befell `count` rows of an operator that went on, `verdict` in words: cut to fit, read in parts, ..."""
 
     operator: str
     verdict: str

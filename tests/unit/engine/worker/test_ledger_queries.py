@@ -45,7 +45,8 @@ def test_entries_come_by_page_files_first(tmp_path: Path) -> None:
         sums = await window.ask("ledger.sums", case=str(path), run=run)
         assert (sums["failed"], sums["rejected"], sums["adds_up"]) == (4, 1, True)
         assert sums["files"] == {"found": 3, "parsed": 1, "duplicates": 0, "failed": 2}
-        assert sums["notes"] == [{"operator": "find", "verdict": "cut", "by": "head", "count": 2, "first": "0 lines"}]
+        note = {"operator": "find", "verdict": "cut to fit", "by": "head", "count": 2, "first": "0 lines"}
+        assert sums["notes"] == [note]
         whole = await page()
         assert whole == [
             ("x.pdf", "it is no PDF", "", 0, 0),
