@@ -40,7 +40,6 @@ class ChartsPanel(RowsPanel):
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
         super().__init__(workspace, selection)
         self._columns: Sequence[ColumnInfo] = ()
-        self._files: dict[str, str] = {}
         self.kind = choice_box("Kind of chart")
         for key, title in KINDS:
             self.kind.addItem(title, key)

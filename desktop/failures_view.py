@@ -85,8 +85,9 @@ class FailuresView(QWidget):
         self._read_again(outer_file(self._path()), **options)
 
     def _ask_password(self) -> None:
-        read = lambda password: self._retry(password=password)  # noqa: E731
-        dialog = input_dialog(self, "Password", f"Password of {Path(self._path()).name}:", read)
+        path = self._path()  # another file may stand there when the password is typed
+        read = lambda password: self._read_again(outer_file(path), password=password)  # noqa: E731
+        dialog = input_dialog(self, "Password", f"Password of {Path(path).name}:", read)
         dialog.setTextEchoMode(QLineEdit.EchoMode.Password)
         dialog.open()
 

@@ -10,35 +10,30 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 CASES: Final = "Redwell cases (*.redwell)"
 PIPELINES: Final = "Questions (*.yaml *.yml)"
+Chosen = Callable[[str], object]
 
 
-def file_dialog(parent: QWidget, title: str, chosen: Callable[[str], object], folder: str = "") -> QFileDialog:
+def file_dialog(parent: QWidget, title: str, chosen: Chosen, formats: str = "", folder: str = "") -> QFileDialog:
     """Make a dialog that begins in a folder. It is not shown yet, and deletes itself when it is closed."""
-    dialog = QFileDialog(parent, title, folder)
+    dialog = QFileDialog(parent, title, folder, formats)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.fileSelected.connect(chosen)
     return dialog
 
 
-def save_dialog(
-    parent: QWidget, title: str, chosen: Callable[[str], object], formats: str, folder: str = ""
-) -> QFileDialog:
+def save_dialog(parent: QWidget, title: str, chosen: Chosen, formats: str, folder: str = "") -> QFileDialog:
     """Make a dialog that asks where to write a file. A name without a suffix gets that of the format that is chosen."""
-    dialog = file_dialog(parent, title, chosen, folder)
+    dialog = file_dialog(parent, title, chosen, formats, folder)
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setNameFilter(formats)
     dialog.setDefaultSuffix(_suffix_of(formats))
     dialog.filterSelected.connect(lambda kind: dialog.setDefaultSuffix(_suffix_of(kind)))
     return dialog
 
 
-def ask_for_file(
-    parent: QWidget, title: str, chosen: Callable[[str], object], formats: str, folder: str = ""
-) -> QFileDialog:
+def ask_for_file(parent: QWidget, title: str, chosen: Chosen, formats: str, folder: str = "") -> QFileDialog:
     """Ask for a file that is there."""
-    dialog = file_dialog(parent, title, chosen, folder)
+    dialog = file_dialog(parent, title, chosen, formats, folder)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-    dialog.setNameFilter(formats)
     dialog.open()
     return dialog
 

@@ -9,7 +9,6 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QTableWidget,
@@ -18,6 +17,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+from desktop.tables import stretch_section
 
 FIRST_STEPS = """\
 1. Add documents. Drop a folder or files on the window, or choose Add in Documents. Start reading shows how far it is.
@@ -64,8 +65,7 @@ class HelpDialog(QDialog):
         self.keys.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.keys.setTabKeyNavigation(False)
         self.keys.setAlternatingRowColors(True)
-        self.keys.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.keys.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        stretch_section(self.keys.horizontalHeader(), 0)
         self._fill(actions)
         self.words.textChanged.connect(self._look_for)
         page = QWidget()

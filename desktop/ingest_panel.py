@@ -45,6 +45,7 @@ class IngestPanel(QFrame):
         self._workspace = workspace
         self._offers: list[str] = []
         self._estimates: dict[str, IngestEstimate] = {}
+        self._counting: list[str] = []  # ids of the questions for estimates
         self._going: list[str] = []  # what is read after the folder that is read now
         self._case = ""
         self._left: dict[str, list[str]] = {}
@@ -116,12 +117,14 @@ class IngestPanel(QFrame):
         return bool(self._going) or (job.is_going and job.name == "ingest")
 
     def _ask_estimates(self) -> None:
-        self._estimates = {}
+        for id in self._counting:
+            self._workspace.client.forget(id)
+        self._estimates, self._counting = {}, []
         self._show("Counting the files…")
         for folder in self._offers:
             take = while_open(self._workspace, partial(self._take_estimate, folder))
             failed = while_open(self._workspace, partial(self._failed, folder))
-            self._workspace.ask(ESTIMATE, take, failed, folder=folder)
+            self._counting.append(self._workspace.ask(ESTIMATE, take, failed, folder=folder))
 
     def _take_estimate(self, folder: str, estimate: IngestEstimate) -> None:
         self._estimates[folder] = estimate

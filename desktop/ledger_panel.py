@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop.buttons import choice_box
 from desktop.client import Ask
 from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.rows_model import Column, RowsModel
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -146,14 +147,10 @@ class LedgerPanel(QWidget):
         lower.setContentsMargins(0, 6, 0, 0)
         lower.addLayout(top)
         lower.addWidget(self.table, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.operator_table)
-        splitter.addWidget(below)
-        splitter.setSizes([120, 380])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 2)
         layout.addWidget(self.sums)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((self.operator_table, below), (120, 380), upright=True), 1)
 
 
 def sums_text(found: LedgerSums) -> str:

@@ -70,6 +70,8 @@ class NamesPanel(QWidget):
     def show_name(self, run: str, column: str, name: str) -> None:
         """Ask how a name came about."""
         self.stop()
+        if (run, column, name) != (self._run, self._column, self._name):
+            self.clear("")  # nothing is to be decided by what is shown of another name
         self._run, self._column, self._name = run, column, name
         self._title.setText(f"{name}: finding out where it comes from…")
         self._question = self._workspace.ask(names.HISTORY, self._show, run=run, column=column, name=name)

@@ -142,14 +142,14 @@ class QueuePanel(QWidget):
         menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
 
     def _show(self) -> None:
-        chosen = self.current()
+        chosen, place = self.current(), self.table.currentIndex().row()
         rows = [_Line(entry, self.queue.state_of(entry)) for entry in self.queue.entries]
         self.model.show_rows(rows)
         self._stack.setCurrentWidget(self.table if rows or not self.queue.is_known else self._empty)
         if chosen is not None and any(line.entry.id == chosen.id for line in rows):
             self.select(chosen.id)
         elif rows:
-            self.table.selectRow(0)
+            self.table.selectRow(min(max(place, 0), len(rows) - 1))  # where one was removed, the next
         self._selected()
 
     def _selected(self) -> None:

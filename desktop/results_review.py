@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QProgressBar
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QPlainTextEdit, QProgressBar
 
 from desktop.file_dialogs import save_dialog
 from desktop.open_case import while_open
@@ -112,15 +112,18 @@ class ResultsReview(QObject):
         row = self._table.currentIndex().data(ROW_ROLE)
         if not isinstance(row, ShownRow) or not self._may_edit():
             return None
-        dialog = input_dialog(self._table, "Note", f"Note on row {row.number}:", lambda text: self.note(row.id, text))
+        run = self._model.run
+        note = lambda text: self.note(run, row.id, text)  # noqa: E731
+        dialog = input_dialog(self._table, "Note", f"Note on row {row.number}:", note)
         dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
+        for field in dialog.findChildren(QPlainTextEdit):
+            field.setTabChangesFocus(True)  # else Tab would not lead to the buttons
         dialog.setTextValue(row.note)
         dialog.open()
         return dialog
 
-    def note(self, row: str, text: str) -> None:
-        """Write a note on a row; empty text takes it off."""
-        run = self._model.run
+    def note(self, run: str, row: str, text: str) -> None:
+        """Write a note on a row of a run; empty text takes it off."""
         noted = while_open(self._workspace, lambda said: self.noted.emit(run, said))
         self._workspace.edit(reviews.NOTE, noted, run=run, row=row, text=text)
 

@@ -26,7 +26,7 @@ class Column(Generic[Row]):
 
 
 class RowsModel(QAbstractTableModel, Generic[Row]):
-    """Shows a list of rows; `show` puts another list in its place and keeps what is selected by the key."""
+    """Shows a list of rows; `show_rows` puts another list in its place."""
 
     def __init__(self, columns: Sequence[Column[Row]], parent: QObject | None = None) -> None:
         super().__init__(parent)

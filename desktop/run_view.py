@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
 from desktop.answer_cards import AskBack
 from desktop.live_rows_model import LiveRowsModel
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.said_label import SaidLabel
+from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
@@ -92,14 +93,10 @@ class RunView(QWidget):
     def _lay_out(self) -> None:
         stretch_section(self.operator_table.horizontalHeader(), 0)
         stretch_section(self.reason_table.horizontalHeader(), 3)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.operator_table)
-        splitter.addWidget(self.tabs)
-        splitter.setSizes([200, 260])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.meters)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(split((self.operator_table, self.tabs), (200, 260), upright=True), 1)
 
     def _show(self) -> None:
         run = self._space.job.run

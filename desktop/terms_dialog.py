@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import shiboken6
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
@@ -175,7 +176,11 @@ class TermsDialog(QDialog):
         """Write the counts that are shown, as .csv, .xlsx or .jsonl."""
 
         def written(rows: int) -> None:
-            self.told.setText(f"Saved to {path}: {counted(rows, 'document')}.")
+            said = f"Saved to {path}: {counted(rows, 'document')}."
+            if shiboken6.isValid(self):
+                self.told.setText(said)
+            else:  # it was closed since
+                self._space.said.emit(said, "")
 
         self._space.ask(search.SAVE_TERMS, written, self._failed, terms=self._counted, file=path, only=self._only)
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
+from desktop.open_case import while_open
 from desktop.workspace import Workspace
 from engine.worker.contract.ingest import ESTIMATE, FOLDERS, IngestEstimate
 
@@ -52,7 +53,8 @@ class WatchedFolders(QObject):
     def look(self) -> None:
         """Ask what of the watched folders is not in the case; `found` tells it when two looks found the same."""
         for folder in self.folders:
-            then, failed = partial(self._arm, folder), partial(self._not_there, folder)
+            then = while_open(self._workspace, partial(self._arm, folder))
+            failed = while_open(self._workspace, partial(self._not_there, folder))
             self._workspace.client.ask(FOLDERS, then, failed, folder=folder)
 
     def _begin(self) -> None:
@@ -69,7 +71,7 @@ class WatchedFolders(QObject):
         self._missing.discard(folder)
         if new := sorted(set(below) - set(self._watcher.directories())):
             self._watcher.addPaths(new)
-        self._workspace.ask(ESTIMATE, self._take, folder=folder)
+        self._workspace.ask(ESTIMATE, while_open(self._workspace, self._take), folder=folder)
 
     def _not_there(self, folder: str, message: str, advice: str) -> None:
         """Say once that a folder cannot be looked at."""

@@ -42,7 +42,7 @@ class Gold:
         """Read `gold.json`; raises UsageError when it is not there or not such a file."""
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
-            findings = body["findings"]
+            officers, findings = tuple(body["officers"]), body["findings"]
             pages: dict[Pair, set[int]] = {}
             for item in findings:
                 places = [item, *item.get("also", ())]
@@ -51,7 +51,7 @@ class Gold:
             raise UsageError(
                 f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json."
             ) from error
-        return cls(tuple(body["officers"]), frozenset(pages), {k: frozenset(v) for k, v in pages.items()})
+        return cls(officers, frozenset(pages), {k: frozenset(v) for k, v in pages.items()})
 
     def officer(self, name: str, files: Iterable[str]) -> str:
         """Find the officer a name means in the table, given the records it was found in; `name?` when nobody fits."""

@@ -374,7 +374,7 @@ def _key_and_operator(where: Where) -> str:
     """Name a key for the warning, and whose key it is."""
     match where.path:
         case ("retrievers", name, *keys):
-            return f"{_dotted(keys)} (retriever {name})"
+            return f"{'.'.join(map(str, keys))} (retriever {name})"
         case ("datasets", name, *keys):
             return f"{keys[-1]} (dataset {name})"
         case (*_, "litellm_completion_kwargs" as whole, key):
@@ -382,10 +382,6 @@ def _key_and_operator(where: Where) -> str:
         case _:
             key = str(where.path[-1])
     return f"{key} ({where.operator})" if where.operator else key
-
-
-def _dotted(keys: Sequence[str | int]) -> str:
-    return ".".join(str(key) for key in keys)
 
 
 def _warning(message: str, positions: Positions, position: Position | None, advice: str = "") -> Problem:

@@ -27,7 +27,7 @@ def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress =
     link_bundled_models()
     root = models_folder()
     here = {entry.id: root / entry.place for entry in catalog() if (root / entry.place).exists()}
-    here |= {id_of(path): path for path in own_models(root)}
+    here |= {id_of(path): path for path in own_models(root) if path.exists()}
     if unknown := [id for id in ids if id not in here]:
         raise ModelMissing(f"{unknown[0]!r} is not installed", advice=f"Installed: {', '.join(here) or 'none'}.")
     if not here:

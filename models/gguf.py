@@ -192,11 +192,13 @@ def read_tensor_bytes(path: Path) -> TensorBytes:
 
 
 def _tensor_count(reader: _Reader) -> int:
-    """Read the number of tensors again, which comes before the metadata."""
+    """Read the number of tensors again, which comes before the metadata; raises BadModelFile where there is none."""
     here = reader.file.tell()
     reader.file.seek(8)
     count = reader.count(MOST_TENSORS, "tensors")
     reader.file.seek(here)
+    if count == 0:
+        raise reader.fail("the file holds no tensors")
     return count
 
 
@@ -253,8 +255,7 @@ def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]
     if isinstance(parts, int) and parts > 1:
         which = f"part {part + 1}" if isinstance(part, int) else "one part"
         raise BadModelFile(f"{reader.path}: this is {which} of a model in {parts} files", advice=WHOLE)
-    if _tensor_count(reader) == 0:  # asked after that: the first of several files may hold the metadata alone
-        raise reader.fail("the file holds no tensors")
+    _tensor_count(reader)  # asked after that: the first of several files may hold the metadata alone
     architecture = str(values.get("general.architecture") or "")
 
     def number(key: str) -> int:

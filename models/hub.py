@@ -129,7 +129,7 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
     _remove_abandoned(root, but=pin.sha256)
     with _turn(root, pin.sha256):
         if not (target.exists() and verified_hash(target, root, progress=progress) == pin.sha256):
-            if target.exists():
+            if target.exists() and entry is None:  # a damaged copy of a catalogue model gives way
                 refuse_taken_name(target)
             partial = root / ".partial" / f"hub-{pin.sha256}" / "weights"
             make_private_folder(partial.parent)

@@ -195,7 +195,7 @@ def remove(model_id: str) -> int:
     own_paths = [path for path in own_models(root) if model_id in (path.name, id_of(path))]
     target = root / entry.place if entry else own_paths[0] if own_paths else None
     begun = root / ".partial" / entry.id if entry else None
-    present = [path for path in (target, begun) if path is not None and path.exists()]
+    present = [path for path in (target, begun) if path is not None and (path.exists() or path.is_symlink())]
     if target is None or not present:
         names = [e.id for e in catalog() if (root / e.place).exists()] + [id_of(path) for path in own_models(root)]
         raise ModelMissing(f"{model_id!r} is not installed", advice=f"Installed: {', '.join(names) or 'none'}.")

@@ -56,8 +56,8 @@ def size_of(path: Path) -> int:
 
 
 def delete(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
-    if path.is_dir():
+    """Remove a file or a folder, if it is there; of a link, the link."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ the documents, so they are as secret as these: the folder is the user's alone, a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -98,8 +99,9 @@ class PrefixStore:
             _log.warning("%s could not be used and is removed", kept.path)
             self._remove(kept)
             return np.empty(0, np.int32)
-        os.utime(kept.path)
-        kept.last_used = kept.path.stat().st_mtime
+        with contextlib.suppress(OSError):  # another process may have removed it meanwhile
+            os.utime(kept.path)
+            kept.last_used = kept.path.stat().st_mtime
         return kept.tokens
 
     def _best(self, tokens: NDArray[np.int32], room: int) -> tuple[_Kept | None, int]:

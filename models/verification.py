@@ -101,7 +101,9 @@ def remembered_hash(path: Path, root: Path) -> str:
     """Return the SHA-256 of a file if it was taken since the file was last changed, else ""."""
     record, name = _own_record(path, root)
     known = _load(record).get(name)
-    return str(known["sha256"]) if known and (known["bytes"], known["mtime_ns"]) == _stamp(path) else ""
+    if not known or not path.exists():  # it may be a link to a disk that is away
+        return ""
+    return str(known["sha256"]) if (known["bytes"], known["mtime_ns"]) == _stamp(path) else ""
 
 
 def _own_record(path: Path, root: Path) -> tuple[Path, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from storage.checksums import CHECKSUM_BYTES, COVERED, Covered, encoded
+from storage.checksums import COVERED, Covered, checksum, encoded
 from storage.errors import StorageError
 from storage.topic import Topic
 
@@ -60,10 +60,9 @@ class Contents(Topic):
         for covered in COVERED:
             count = 0
             try:
-                for values, checksum in self._raw_rows(covered):
+                for values, stored in self._raw_rows(covered):
                     count += 1
-                    expected = hashlib.blake2b(encoded(values), digest_size=CHECKSUM_BYTES).digest()
-                    if checksum != expected:
+                    if stored != checksum(*values):
                         yield Damaged(covered, dict(zip(covered.columns, values, strict=True)))
                     if not count % _LOOK_EVERY:
                         told(covered.table, count)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from storage.encryption import Key, address_of, connect_encrypted
 from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
-from storage.files import flush, make_private
+from storage.files import flush, make_private, make_temporary
 from storage.sqlite_library import translated
 
 PAGES: Final = 2000
@@ -21,17 +21,27 @@ Tell = Callable[[int, int], None]
 """Hears how many pages of how many are copied; it may raise to stop."""
 
 
-def copy_case(connection: Any, key: Key | None, target: Path, tell: Tell = lambda done, total: None) -> None:
+def copy_case(
+    connection: Any, key: Key | None, target: Path, tell: Tell = lambda done, total: None, *, part: Path | None = None
+) -> None:
     """Copy the case of a connection to `target`, which appears whole or not at all; encrypted with the same key.
+
+    `part` is its name until it is whole, where nobody else writes; None: a name that nobody else takes.
 
     Raises CaseExists where there is a file already, CaseMissing without a folder, CaseReadOnly, DiskFailed, DiskFull.
     """
     if not target.parent.is_dir():
         raise CaseMissing(f"there is no folder {target.parent} to copy the case to", advice="Make the folder first.")
     refuse_existing(target)
-    part = target.with_name(f".{target.name}.part")
     try:
-        with _opened(connection, key, part) as copy, translated(part):
+        if part is None:
+            part = make_temporary(target.parent)
+        else:
+            make_private(part)
+    except OSError as error:
+        raise CaseReadOnly(f"{target} cannot be made: {error.strerror}") from error
+    try:
+        with contextlib.closing(_opened(key, part)) as copy, translated(target):
             # What this connection reads stays as it is while others write, so the copy need not start again.
             connection.execute("BEGIN")
             try:
@@ -50,21 +60,10 @@ def refuse_existing(target: Path) -> None:
         raise CaseExists(f"there is a file at {target} already, and it was left as it is")
 
 
-@contextlib.contextmanager
-def _opened(connection: Any, key: Key | None, part: Path) -> Any:
-    try:
-        part.unlink(missing_ok=True)
-        make_private(part)
-    except OSError as error:
-        raise CaseReadOnly(f"{part} cannot be made: {error.strerror}") from error
+def _opened(key: Key | None, part: Path) -> Any:
     if key is None:
-        copy = sqlite3.connect(part, isolation_level=None)
-    else:
-        copy = connect_encrypted(address_of(part), key, timeout_seconds=1)
-    try:
-        yield copy
-    finally:
-        copy.close()
+        return sqlite3.connect(part, isolation_level=None)
+    return connect_encrypted(address_of(part), key, timeout_seconds=1)
 
 
 def _put(part: Path, target: Path) -> None:

@@ -75,7 +75,7 @@ class Custody(Topic):
     def begin(self) -> None:
         """Add the first entry if there is none. Call it before what the log is to tell of first is saved."""
         with self._connection.transaction():
-            if self._connection.first("SELECT 1 FROM custody LIMIT 1") is None:
+            if not self.has_begun():
                 self._add(1, BEFORE_ALL, {"event": BEGIN, **self._before()}, b"")
 
     def _add(self, number: int, previous: str, body: Mapping[str, Any], secret: bytes) -> CustodyEntry:

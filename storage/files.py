@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Final
 
 from storage.errors import CaseReadOnly
 
-# What a conversion (storage.conversion) that was killed leaves beside the case: a copy that was not finished.
+# What a conversion or an upgrade that was killed leaves beside the case: a copy that was not finished.
 
 
 def part_file(case: Path) -> Path:
-    """Name the file that a conversion writes: beside the case, so that it can take its place in one step."""
+    """Name the file that a conversion or an upgrade writes: beside the case, so that it is renamed in one step."""
     return case.with_name(f".{case.name}.converting")
 
 
@@ -33,6 +35,26 @@ FILE_MODE: Final = 0o600
 def make_private(path: Path) -> None:
     """Make an empty file for the owner alone; raises FileExistsError, or another OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+
+
+LONGEST_SECONDS: Final = 24 * 3600
+"""Nothing takes so long to write: what was begun earlier was left by a program that was killed."""
+_TEMPORARIES: Final = f".redwell-{'[0-9a-f]' * 12}.tmp*"
+
+
+def make_temporary(folder: Path) -> Path:
+    """Make an empty file for what gets its name when it is whole, and remove what killed programs left there.
+
+    Its name does not grow with that other one, which may be as long as the file system allows. Raises OSError.
+    """
+    path = folder / f".redwell-{secrets.token_hex(6)}.tmp"
+    make_private(path)
+    now = path.stat().st_mtime  # by the clock of the disk
+    for old in folder.glob(_TEMPORARIES):
+        with contextlib.suppress(OSError):  # somebody else removed it, or it is not ours to remove
+            if now - old.stat().st_mtime > LONGEST_SECONDS:
+                old.unlink()
+    return path
 
 
 def flush(path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any, Final
 from storage import checksums, errors, passphrases
 from storage.copying import copy_case
 from storage.encryption import Header, Key, address_of, connect_encrypted, database_errors, key_of, new_key
+from storage.files import part_file, remove_leftovers
 from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
@@ -130,10 +129,10 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
     if is_new:
         upgrade(database)
         return
-    _remove_unfinished_copies(file.path)
     backup = _free_name(file.path, version)
     try:
-        copy_case(connection, file.key, backup)
+        remove_leftovers(file.path)
+        copy_case(connection, file.key, backup, part=part_file(file.path))
     except errors.StorageError as error:
         raise type(error)(
             f"{file.path} must be upgraded, and the copy that is made first could not be: {error}", advice=error.advice
@@ -144,14 +143,6 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
         backup.unlink(missing_ok=True)  # the case is as it was
         raise
     tell(Upgraded(file.path, version, backup))
-
-
-def _remove_unfinished_copies(path: Path) -> None:
-    """Remove what upgrades that were killed left of their copies. Hold the writer's lock."""
-    stem, suffix = glob.escape(path.stem), glob.escape(path.suffix)
-    for part in path.parent.glob(f".{stem}.schema-[0-9]*{suffix}.part*"):
-        with contextlib.suppress(OSError):  # what stays hinders nobody
-            part.unlink()
 
 
 def _free_name(path: Path, version: int) -> Path:

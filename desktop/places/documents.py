@@ -122,7 +122,7 @@ class DocumentsPlace(Place):
             ),
             add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
             add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
-            add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Shift+U"),
+            add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Alt+Shift+T"),
         ]
         self._own_keys = [
             add("Remove from the &case…", self.ask_removal, menu="Documents", shortcut="Del"),
@@ -389,8 +389,10 @@ class DocumentsPlace(Place):
 
     def _case_opened(self, path: str) -> None:
         self._close_viewer()
+        self.viewer.clear()
         for box in (self.words, self.names):
             box.clear()
+        self.hits.hits.look_for("", {})
         self._question = None
         self.facets.clear()
         self.selection.begin()

@@ -91,6 +91,7 @@ class QuestionPlace(Place):
         def add(text: str, do: Callable[[], object], shortcut: str, icon_name: str = "") -> None:
             actions.add(text, lambda: self._here(do), menu="Question", shortcut=shortcut, icon_name=icon_name)
 
+        on_steps = self._on_steps
         add("&New question…", self.new_question, "Ctrl+Alt+N", "add")
         add("&Open question…", self._ask_open, "Ctrl+Alt+O", "open")
         add("&Save question", self.save, "Ctrl+S", "save")
@@ -101,19 +102,18 @@ class QuestionPlace(Place):
         add("Ad&vanced: steps and YAML, or back", self.toggle_steps, "F10", "question")
         add("&Run the question", self.run, "Ctrl+F5", "run")
         add("&Improve the question", self.improve, "Ctrl+Alt+B", "improve")
-        add("Show the &YAML", lambda: self.tabs.setCurrentWidget(self.yaml), "Ctrl+Alt+Y")
-        add("Next &problem", self.go_to_problem, "F8", "warning")
-        add("Add an op&erator…", self.cards.offer_operators, "Ctrl+Alt+E", "add")
-        add("D&uplicate the operator", lambda: self.cards.act("duplicate"), "Ctrl+Alt+C", "duplicate")
-        add("Re&move the operator", lambda: self.cards.act("remove"), "Ctrl+Alt+R", "remove")
-        add("Run the operator ear&lier", lambda: self.cards.act("up"), "Ctrl+Shift+PgUp", "up")
-        add("Run the operator later", lambda: self.cards.act("down"), "Ctrl+Shift+PgDown", "down")
+        add("Show the &YAML", on_steps(lambda: self.tabs.setCurrentWidget(self.yaml)), "Ctrl+Alt+Y")
+        add("Next &problem", on_steps(self.go_to_problem), "F8", "warning")
+        add("Add an op&erator…", on_steps(self.cards.offer_operators), "Ctrl+Alt+E", "add")
+        add("D&uplicate the operator", on_steps(lambda: self.cards.act("duplicate")), "Ctrl+Alt+C", "duplicate")
+        add("Re&move the operator", on_steps(lambda: self.cards.act("remove")), "Ctrl+Alt+R", "remove")
+        add("Run the operator ear&lier", on_steps(lambda: self.cards.act("up")), "Ctrl+Shift+PgUp", "up")
+        add("Run the operator later", on_steps(lambda: self.cards.act("down")), "Ctrl+Shift+PgDown", "down")
 
     def new_question(self) -> None:
         """Begin with an empty box; what was written is kept."""
         self.cards.flush()
-        self.document.close()
-        self.begin.ask.clear()
+        self.begin.ask.leave(self.document.close)
 
     def _propose(self, question: str) -> None:
         """Propose a table for a question that was typed elsewhere."""
@@ -378,7 +378,25 @@ class QuestionPlace(Place):
             return
         if not self.isVisible():
             self.workspace.place_wanted.emit(self.name)
+        self.begin.ask.flush()
         do()
+
+    def _on_steps(self, do: Callable[[], object]) -> Callable[[], None]:
+        """Return what does something with the steps where they are shown: nobody sees what it changes elsewhere."""
+
+        def do_there() -> None:
+            if self.shows_steps:
+                do()
+            else:
+                self.workspace.said.emit("The steps of the question are not shown.", "Advanced (F10) shows them.")
+
+        return do_there
+
+    def _has_question(self) -> bool:
+        """Say whether a question is open that can be kept under another name; tell a person where none is."""
+        if not self.document.is_open:
+            self.workspace.said.emit("No saved question is open.", "Save the question first (Ctrl+S), or open one.")
+        return self.document.is_open
 
     def _opened(self) -> None:
         self._problem = -1
@@ -426,7 +444,7 @@ class QuestionPlace(Place):
     def _ask_save(self) -> None:
         """Ask where to keep the pipeline; Qt asks whether a file that is there may be replaced."""
         self.cards.flush()
-        if self.document.is_open:
+        if self._has_question():
             save = lambda path: self.document.save(path, overwrite=True)  # noqa: E731
             dialog = save_dialog(self, "Save the question as", save, PIPELINES, self.document.directory)
             dialog.selectFile(f"{self.document.file.name}.yaml")
@@ -439,15 +457,15 @@ class QuestionPlace(Place):
         self._ask_name("Duplicate the question", f"{self.document.file.name} copy", self._duplicate)
 
     def _ask_name(self, title: str, name: str, chosen: Callable[[str], object]) -> None:
-        if self.document.is_open:
-            dialog = input_dialog(self, title, "Name:", chosen)
+        if self._has_question():
+            dialog = input_dialog(self, title, "Name:", lambda typed: chosen(as_file_name(typed)))
             dialog.setTextValue(name)
             dialog.open()
 
     def _duplicate(self, name: str) -> None:
         self.cards.flush()
-        if name.strip():
-            self.document.save(str(self.document.file.folder / f"{name.strip()}.yaml"))
+        if name:
+            self.document.save(str(self.document.file.folder / f"{name}.yaml"))
 
     def _elsewhere(self) -> list[str]:
         value = self.workspace.settings.value(self._key(), [])
@@ -463,3 +481,8 @@ class QuestionPlace(Place):
 
     def _key(self) -> str:
         return f"questions/{hashlib.sha256(self.workspace.case.encode()).hexdigest()[:16]}"
+
+
+def as_file_name(typed: str) -> str:
+    """Return a name without what no system, or only some, would take in the name of a file."""
+    return "".join("-" if letter in '/\\:*?"<>|' else letter for letter in typed).strip(" .")

@@ -47,7 +47,7 @@ class AskBox(QWidget):
         self._asked: dict[str, str] = {}
         self.is_writing = False
         """What was typed into a chip is being written into the pipeline."""
-        self._wish: Callable[[], object] | None = None  # what is done with the pipeline then
+        self._wish: Callable[[bool], object] | None = None  # what is done then; it is told whether it was written
         self.count: int | None = None
         """Documents that are chosen, None while that is not known."""
         self.question = QLineEdit()
@@ -78,7 +78,7 @@ class AskBox(QWidget):
         self.edit.setToolTip("The steps of the question, their forms and the YAML")
         self.own = push_button("question", "Make it my own", self.make_own)
         self.own.setToolTip("Change the columns: the same table is then asked for in one step, without joining names")
-        self.others = push_button("templates", "Other questions", self.clear)
+        self.others = push_button("templates", "Other questions", self.leave)
         self._waiting = QTimer(self, interval=_ESTIMATE_MILLISECONDS, singleShot=True)
         self._waiting.timeout.connect(self._ask_estimate)
         self._build()
@@ -103,15 +103,18 @@ class AskBox(QWidget):
         if not question:
             self._say("Type what you want to know, in your own words.")
             return
-        self._begin("Reading the question…")
-        self._ask("draft", "ask.draft", self._answered, question=question)
+
+        def draft() -> None:
+            self._begin("Reading the question…")
+            self._ask("draft", "ask.draft", self._answered, question=question)
+
+        self._after_writing(draft)
 
     def change(self) -> None:
         """Change the table by the note, by the rows that were called wrong in the preview, or by both."""
         note, rejected = self.note.text().strip(), self.preview.rejected()
         if (note or rejected) and self._proposal is not None and not self._has_own_steps:
-            self._begin("Changing the table…")
-            self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
+            self._when_written(lambda: self._change(note, rejected))
 
     def change_by(self, note: str, rejected: list[str]) -> None:
         """Change the table by a note that was made elsewhere, and by rows that were called wrong there."""
@@ -119,6 +122,9 @@ class AskBox(QWidget):
             self._say(f"This question has steps of its own, so a note does not change them: {note}")
             return
         self.note.setText(note)
+        self._change(note, rejected)
+
+    def _change(self, note: str, rejected: list[str]) -> None:
         self._begin("Changing the table…")
         self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
 
@@ -174,6 +180,15 @@ class AskBox(QWidget):
         self.began.emit()
         if self.isVisible():  # else the keyboard would go to a place that is not shown
             self.question.setFocus()
+
+    def leave(self, then: Callable[[], object] = lambda: None) -> None:
+        """Forget the question and its table, when what was typed into the chips is in its file."""
+
+        def clear() -> None:
+            self.clear()
+            then()
+
+        self._after_writing(clear)
 
     def activate(self) -> None:
         """Bring what can be chosen up to date."""
@@ -290,9 +305,11 @@ class AskBox(QWidget):
             return
 
         def refused(message: str, advice: str) -> None:
-            self.is_writing, self._wish = False, None
+            wish, self.is_writing, self._wish = self._wish, False, None
             self._failed(message, advice)
             self._show_table(before)
+            if wish is not None:
+                wish(False)
 
         def taken(drafted: dict[str, Any]) -> None:
             self._end(said)
@@ -301,7 +318,7 @@ class AskBox(QWidget):
             wish, self.is_writing, self._wish = self._wish, False, None
             self.text_changed.emit(self._text)
             if wish is not None:
-                wish()
+                wish(True)
 
         self._space.client.forget(self._asked.pop("draft", ""))
         self.is_writing = True
@@ -361,7 +378,15 @@ class AskBox(QWidget):
             self._say(f"Write two choices for {chip.name.text()}, with commas between them.")
             chip.choices.setFocus()
         elif self.is_writing:
-            self._wish = do
+            self._wish = lambda is_written: do() if is_written else None
+        else:
+            do()
+
+    def _after_writing(self, do: Callable[[], object]) -> None:
+        """Do something when what was typed into the chips is in the pipeline, or cannot be."""
+        self.flush()
+        if self.is_writing:
+            self._wish = lambda is_written: do()
         else:
             do()
 

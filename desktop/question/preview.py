@@ -266,7 +266,8 @@ class PreviewPanel(QWidget):
         if self._is_ours:
             self._is_ours = False
             self.status.setText(f"{message}. {advice}".replace("..", ".").strip())
-            if (refusal := self._space.job.refusal) is not None:
+            is_begun = "documents" in self._given  # else what was refused was an earlier job
+            if is_begun and (refusal := self._space.job.refusal) is not None:
                 given = self._given
                 self._space.permission_wanted.emit(refusal, lambda: self._allow(given, refusal))
         self._show_buttons()

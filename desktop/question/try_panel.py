@@ -88,19 +88,18 @@ class TryPanel(QWidget):
         self._document.when_made(self._begin)
 
     def _begin(self) -> None:
-        if self._workspace.job.is_going or not self._document.is_open:
+        if not self._document.is_open:
             return
-        self._is_ours = True
-        self.status.setText("Trying…")
-        self._workspace.job.start(
-            "try",
-            text=self._document.text,
-            case=self._workspace.case,
-            directory=self._document.directory,
-            documents=self.documents.currentData() or [],
-            until=self.until.currentData() or "",
-            **self._allowed,
-        )
+        given: dict[str, Any] = {
+            "text": self._document.text,
+            "case": self._workspace.case,
+            "directory": self._document.directory,
+            "documents": self.documents.currentData() or [],
+            "until": self.until.currentData() or "",
+        }
+        if self._workspace.job.start("try", **given, **self._allowed):
+            self._is_ours = True
+            self.status.setText("Trying…")
 
     def choose_documents(self) -> None:
         """Offer the first documents, and those that are selected in their table."""

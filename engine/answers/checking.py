@@ -159,7 +159,7 @@ class _Judge:
         for name, part in written.items():
             is_held = not isinstance(part, str) or name == ORIGINAL or shared_words(part, lines, shortest=1) == 1
             kept[name] = part if is_held else None
-            if not is_held:
+            if not is_held and part.strip():
                 self.problems.append(f"{name} {part!r} does not stand in the lines")
         return kept
 

@@ -53,23 +53,22 @@ def pointer_of(shown: Shown, items: Sequence[Item], is_read: Callable[[str], boo
     see.
     """
     spans = spans_of(items)
-    lines = {
-        shown.span(range(piece, piece + 1)).first: shown.snippet([range(piece, piece + 1)]) for piece in shown.pieces
-    }
     if not spans:
         return None
-    for number in sorted(lines):
-        if not spans[0].first <= number <= max(span.last for span in spans) + REACH:
+    lines: dict[int, str] = {}
+    for piece in sorted(shown.pieces):  # a long line is shown in several
+        number = shown.span(range(piece, piece + 1)).first
+        lines[number] = f"{lines.get(number, '')} {shown.snippet([range(piece, piece + 1)])}".strip()
+    last = max(span.last for span in spans) + REACH
+    for number, text in lines.items():
+        if not spans[0].first <= number <= last:
             continue
-        match = _POINTS.search(lines[number])
-        target = next((part.strip() for part in match.groups() if part), "") if match else ""
-        if not target or _NEXT.match(target):
-            continue
-        was_read = is_read(target)
-        if was_read is None:
-            was_read = any(_begins_with(text, target) for line, text in lines.items() if line != number)
-        if not was_read:
-            return Pointer(number, target)
+        for target in _targets(_POINTS, text):
+            was_read = is_read(target)
+            if was_read is None:
+                was_read = any(_begins_with(other, target) for line, other in lines.items() if line != number)
+            if not was_read:
+                return Pointer(number, target)
     return None
 
 
@@ -80,10 +79,14 @@ def references(text: str) -> Iterator[str]:
     ['Section 7']
     """
     for pattern in (_POINTS, _REFERS):
-        for match in pattern.finditer(text):
-            target = next((part.strip() for part in match.groups() if part), "")
-            if target and not _NEXT.match(target):
-                yield target
+        yield from _targets(pattern, text)
+
+
+def _targets(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    for match in pattern.finditer(text):
+        target = next((part.strip() for part in match.groups() if part), "")
+        if target and not _NEXT.match(target):
+            yield target
 
 
 def _begins_with(text: str, name: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.answers.contract import Method
 from engine.answers.shown import Shown
-from engine.evidence.locate import Located, locate
+from engine.evidence.locate import locate
 from engine.rows import Span
 from engine.text.dates import dates_in, parse_date
 from engine.text.normalise import plain, words
@@ -106,11 +106,7 @@ def _located(shown: Shown, value: str, cited: Sequence[range]) -> tuple[range, s
     place = range(located.first_line - 1, located.last_line)
     if not any(place.start in block and place.stop - 1 in block for block in shown.blocks):
         return None
-    return place, "words" if _has_words(located) else "value"
-
-
-def _has_words(located: Located) -> bool:
-    return located.method in ("exact", "normalised")
+    return place, "words" if located.method in ("exact", "normalised") else "value"
 
 
 def _as_written(value: str, lines: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from engine.cli.console import messages, output
+from engine.cli.console import messages, one_line, output
 from engine.cli.interrupting import run_program
 from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
@@ -90,7 +90,7 @@ def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> No
             table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
             for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):
                 for file, officer in pairs:
-                    messages().print(f"  {name}: {officer} in {file}")
+                    messages().print(f"  {one_line(f'{name}: {officer} in {file}')}")
     output().print(table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.console import counted, messages, one_line, output, shell_word, styled
 from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.options import (
     BomOption,
@@ -111,7 +111,7 @@ def _write(
     if rows:
         layout = replace(layout, rows=row_ids(case, run_id, rows))
     if warning := hidden_warning(case, run_id, rows=layout.rows):
-        messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
+        messages().print(styled(("Note ", "bold yellow"), one_line(warning)), soft_wrap=True)
     with recorded(case, with_manifests(outs), overwrite=overwrite):
         table, written = write_outs(case, run_id, outs, layout)
     show_written(written)

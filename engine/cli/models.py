@@ -132,16 +132,13 @@ def add(
         raise UsageError(
             f"there is no file or folder {file}", advice="Check the path. A server is named by its address: http://..."
         )
-    if name and holds_models(path):
+    are_several = holds_models(path)
+    if name and are_several:
         raise UsageError(f"{file} holds models with names of their own", advice="Leave out --name.")
     if name and path.is_dir():
         raise UsageError(f"{file} is a folder, which keeps its name", advice="Leave out --name, or rename the folder.")
-    if holds_models(path):
-        with _progress(path.name) as report:
-            models = add_models(path, progress=report)
-    else:
-        with _progress(path.name) as report:
-            models = [weights.add(path, name=name, progress=report)]
+    with _progress(path.name) as report:
+        models = add_models(path, progress=report) if are_several else [weights.add(path, name=name, progress=report)]
     for added in models:
         _introduce(added, test=test)
 

@@ -63,7 +63,7 @@ def show_written(written: Sequence[Written]) -> None:
     for file in written:
         output().print(styled(("Written ", "bold"), f"{file.path}, {counted(file.rows, 'row')}"), soft_wrap=True)
         for note in file.notes:
-            output().print(f"        {note}", soft_wrap=True)
+            output().print(f"        {one_line(note)}", soft_wrap=True)
 
 
 def shown_value(value: Any) -> str:

@@ -91,5 +91,5 @@ def _doubtful(view: ResultView, most: int) -> Table:
         doubt = doubt_of(view.values[number], view.rows[number].not_located)
         reasons = {**{name: "not located" for name in sorted(view.rows[number].not_located)}, **doubt.cells}
         for place, (column, why) in enumerate(reasons.items()):
-            table.add_row("" if place else str(number + 1), column, one_line(why))
+            table.add_row("" if place else str(number + 1), one_line(column), one_line(why))
     return table

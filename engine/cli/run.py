@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import counted, messages, output, shell_word, styled
+from engine.cli.console import counted, messages, one_line, output, shell_word, styled
 from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
@@ -102,7 +102,7 @@ def carry_out(ready: ReadyRun, models: Models, case: Case, watch: Watch, *, sile
         return INTERRUPTED
     table, written = write_results(ready, case, result.run_id)
     if written and (warning := hidden_warning(case, result.run_id)):
-        messages().print(styled(("Note ", "bold yellow"), warning), soft_wrap=True)
+        messages().print(styled(("Note ", "bold yellow"), one_line(warning)), soft_wrap=True)
     if not silent:
         report(case, result.run_id, table, watch.state.calls)
         if written:

@@ -80,7 +80,7 @@ def trace(
         output().print(styled((title, "bold"), (f"  id {traced.row.id}", "dim")))
         warning = change_warning(opened.seals, traced.run_id, only={traced.row.id}, reviews=False)
         if warning:
-            messages().print(styled(("WARNING: ", "bold red"), warning), soft_wrap=True)
+            messages().print(styled(("WARNING: ", "bold red"), one_line(warning)), soft_wrap=True)
         leaves = [leaf for name in columns for leaf in _show_column(traced, name)]
         _show_lineage(traced.generations())
         if replies:
@@ -240,12 +240,12 @@ class TracedRow:
         citation: Citation = citation_of(self.case.documents, place, self.files)
         return citation_text([citation])
 
-    def lines(self, place: EvidenceRecord, context: int = 1) -> list[QuotedLine]:
-        """Return the lines of a place with so many lines before and after it; empty when it was not located."""
+    def lines(self, place: EvidenceRecord) -> list[QuotedLine]:
+        """Return the lines of a place with the line before and after it; empty when it was not located."""
         if place.document_id is None or place.first_line is None or place.last_line is None:
             return []
         first, last = place.first_line, place.last_line
-        lines = self.case.documents.lines(place.document_id, max(1, first - context), last + context)
+        lines = self.case.documents.lines(place.document_id, max(1, first - 1), last + 1)
         return [QuotedLine(n.number, n.text, not first <= n.number <= last, n.hidden) for n in lines]
 
     def generations(self) -> list[Generation]:

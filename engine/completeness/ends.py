@@ -101,7 +101,7 @@ def _cited_items(open_list: OpenList, cited: Sequence[Span]) -> set[int]:
             continue
         places |= {i for i, item in enumerate(open_list.items) if span.first <= item.line <= span.last}
         held = [i for i, item in enumerate(open_list.items) if item.line <= span.first]
-        places |= set(held[-1:]) if not places or held else set()
+        places |= set(held[-1:])
     return places
 
 

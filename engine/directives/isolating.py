@@ -170,7 +170,7 @@ class Isolating(Directive[IsolatingParams]):
             prompts=tuple(prompts),
             schema=Schema(tuple(fields)),
             input=node.input,
-            drop_keys=node.drop_keys,
+            drop_keys=tuple(key for key in node.drop_keys if key not in shared),
         )
         joined = _joined(site, node, shared) if shared else []
         return spliced(site, [asking, *joined])
@@ -201,7 +201,8 @@ def _joined(site: Site, node: Map, shared: dict[str, dict[int, str]]) -> list[No
         pass_through=True,
         aggregate=FrozenMap({name: FrozenMap({"union": fields}) for name, fields in parts.items()}),
     )
-    dropped = [marking.field, *(name for fields in parts.values() for name in fields)]
+    scratch = [name for name in parts if name in node.drop_keys]
+    dropped = [marking.field, *(name for fields in parts.values() for name in fields), *scratch]
     return [marking, joining, *without_fields(free_name(plan, f"{node.name}_tidy"), dropped)]
 
 

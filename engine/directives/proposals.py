@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from engine.values.base import closed_object
+
 SHORTEST_PROMPT, LONGEST_PROMPT = 20, 4000
 """Characters of a prompt that a model writes, inclusive."""
 
@@ -14,12 +16,7 @@ FIELD_NAME = "[a-z][a-z0-9_]{1,30}"
 
 def an_object(**properties: Mapping[str, Any]) -> dict[str, Any]:
     """Ask for an object with exactly these properties, in this order."""
-    return {
-        "type": "object",
-        "properties": {name: dict(value) for name, value in properties.items()},
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object(properties)
 
 
 def a_list(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:

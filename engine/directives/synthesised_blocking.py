@@ -198,11 +198,6 @@ class RuleScore:
     others: float
 
 
-def contains(left: str, right: str) -> bool:
-    """Say whether one value holds the other: `NYPD` and `officer of the NYPD`."""
-    return contains_words(left, right)
-
-
 def has_all_words(left: str, right: str) -> bool:
     """Say whether all words of the shorter value are in the other, in any order: `acute failure of the kidneys`."""
     return overlap(left, right) == 1.0
@@ -218,11 +213,6 @@ def spelt_alike(left: str, right: str) -> bool:
     return spelling_likeness(left, right) >= LEAST_LIKENESS
 
 
-def has_initials_of(left: str, right: str) -> bool:
-    """Say whether one value abbreviates the other by initials: `D. H.` or `DH` and `Daniel Harmon`."""
-    return abbreviates(left, right)
-
-
 def sounds_alike(left: str, right: str) -> bool:
     """Say whether the last words of two values have one phonetic key (Soundex): `Varick` and `Varrick`."""
     return sound(left) == sound(right) != ""
@@ -235,13 +225,13 @@ def numbers_differ(left: str, right: str) -> bool:
 
 
 RULES: tuple[BlockingRule, ...] = (
-    BlockingRule("contains", contains, "({left} | folded) | contains_words({right} | folded)"),
+    BlockingRule("contains", contains_words, "({left} | folded) | contains_words({right} | folded)"),
     BlockingRule("has_all_words", has_all_words, "({left} | words) | overlap({right} | words) == 1"),
     BlockingRule("shares_words", shares_words, f"({{left}} | words) | overlap({{right}} | words) >= {LEAST_OVERLAP:g}"),
     BlockingRule(
         "spelt_alike", spelt_alike, f"({{left}} | folded) | likeness({{right}} | folded) >= {LEAST_LIKENESS:g}"
     ),
-    BlockingRule("has_initials_of", has_initials_of, "({left} | folded) | abbreviates({right} | folded)"),
+    BlockingRule("has_initials_of", abbreviates, "({left} | folded) | abbreviates({right} | folded)"),
     BlockingRule("sounds_alike", sounds_alike, "({left} | sound) == ({right} | sound)"),
     BlockingRule(
         "numbers_differ",

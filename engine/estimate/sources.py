@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.documents.options import ParseOptions
 from engine.documents.tables import READ_IN_CHILD, table_rows
@@ -28,6 +28,11 @@ BYTES_PER_CHARACTER = {".pdf": 25.0, ".docx": 8.0, ".eml": 1.5, ".msg": 8.0, ".h
 """Rough, over many public records; a plain text has one. What is not listed in either table is taken for pictures."""
 PLAIN_TEXT = frozenset({".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".log", ".xml", ".yaml", ".yml"})
 PICTURE_CHARACTERS = 1_500
+
+Row = TypeVar("Row")
+
+Looked = Callable[[], None]
+"""Hears of each row, file or document before it is looked at; it may raise to stop the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +62,35 @@ class Source:
 
 
 def look_at(
-    loaded: Loaded, *, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None, case: Case | None = None
+    loaded: Loaded,
+    *,
+    data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    case: Case | None = None,
+    looked: Looked = lambda: None,
 ) -> dict[str, Source]:
-    """Look at each dataset of a plan; `case` tells of documents that have been read before."""
-    return {d.name: _source(d, loaded, data or {}, case) for d in loaded.plan.datasets}
+    """Look at each dataset of a plan; `case` tells of documents that were read before. Raises what `looked` does."""
+    return {d.name: _source(d, loaded, data or {}, case, looked) for d in loaded.plan.datasets}
 
 
 def look_with(
-    loaded: Loaded, case: Path | None, data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+    loaded: Loaded,
+    case: Path | None,
+    data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    looked: Looked = lambda: None,
 ) -> dict[str, Source]:
     """As `look_at`, with the case at a path, if there is one."""
     if case is None or not case.is_file():
-        return look_at(loaded, data=data)
+        return look_at(loaded, data=data, looked=looked)
     with open_case(case, read_only=True) as opened:
-        return look_at(loaded, data=data, case=opened)
+        return look_at(loaded, data=data, case=opened, looked=looked)
 
 
 def _source(
-    dataset: Dataset, loaded: Loaded, data: Mapping[str, Sequence[Mapping[str, Any]]], case: Case | None
+    dataset: Dataset,
+    loaded: Loaded,
+    data: Mapping[str, Sequence[Mapping[str, Any]]],
+    case: Case | None,
+    looked: Looked,
 ) -> Source:
     rows = [*data.get(dataset.name, ()), *dataset.data]
     if rows or dataset.name in data:
@@ -84,42 +100,49 @@ def _source(
         return _unknown(dataset, f"{path} lies outside the folder of the pipeline")
     if dataset.path and not path.exists():
         return _unknown(dataset, f"nothing is at {path}")
-    return _at(path, dataset, kind_of_source(dataset, loaded.directory), case)
+    return _at(path, dataset, kind_of_source(dataset, loaded.directory), case, looked)
 
 
-def _at(path: Path, dataset: Dataset, kind: DatasetType, case: Case | None) -> Source:
+def _at(path: Path, dataset: Dataset, kind: DatasetType, case: Case | None, looked: Looked) -> Source:
     match kind:
         case "file":
-            return _file(dataset, path)
+            return _file(dataset, path, looked)
         case "folder":
-            return _documents(dataset, path, case)
+            return _documents(dataset, path, case, looked)
         case "case" if dataset.path:
             with open_case(path, read_only=True) as opened:
-                return Source(dataset.name, _of_case(dataset, opened))
+                return Source(dataset.name, _of_case(dataset, opened, looked))
         case "case" if case:
-            return Source(dataset.name, _of_case(dataset, case))
+            return Source(dataset.name, _of_case(dataset, case, looked))
     return _unknown(dataset, "its rows are not known before a run")
 
 
-def _file(dataset: Dataset, path: Path) -> Source:
+def _file(dataset: Dataset, path: Path, looked: Looked) -> Source:
     if path.suffix.lower() in READ_IN_CHILD:
         return _unknown(dataset, f"the rows of {path.name} are not counted before a run")
     try:
-        return Source(dataset.name, _items(values for _, values in table_rows(path, ParseOptions())))
+        rows = _each(table_rows(path, ParseOptions()), looked)
+        return Source(dataset.name, _items(values for _, values in rows))
     except DocumentError as error:
         return _unknown(dataset, f"{path} cannot be read ({error})")
 
 
-def _of_case(dataset: Dataset, case: Case) -> list[Item]:
+def _of_case(dataset: Dataset, case: Case, looked: Looked) -> list[Item]:
     items = []
     wanted = wanted_documents(case, dataset)
     lengths = case.documents.text_lengths(hidden=dataset.include_hidden)
-    for entry in wanted:
+    for entry in _each(wanted, looked):
         path = next((place.path for place in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
             characters = {"filename": len(entry.filename), "text": lengths[entry.id]}
             items.append(Item(entry.filename, characters))
     return items
+
+
+def _each(rows: Iterable[Row], looked: Looked) -> Iterator[Row]:
+    for row in rows:
+        looked()
+        yield row
 
 
 def _unknown(dataset: Dataset, why: str) -> Source:
@@ -136,11 +159,11 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, str) else len(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def _documents(dataset: Dataset, folder: Path, case: Case | None) -> Source:
+def _documents(dataset: Dataset, folder: Path, case: Case | None, looked: Looked) -> Source:
     known = _known_lengths(case.documents, dataset) if case else {}
     items: list[Item] = []
     guessed = 0
-    for file in sorted(walk([folder]).files, key=lambda path: path.parts):
+    for file in _each(sorted(walk([folder]).files, key=lambda path: path.parts), looked):
         length = known.get(str(file))
         suffix = file.suffix.lower()
         is_guess = length is None and suffix not in PLAIN_TEXT

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.estimate.flow import Guess, WorkEstimate, estimate_work
-from engine.estimate.sources import look_with
+from engine.estimate.sources import Looked, look_with
 from engine.loader import Loaded
 from engine.plan.rewrites import rewritten
 from models.errors import ModelError
@@ -64,13 +64,16 @@ def rates_of(model: str) -> Rates | None:
         return None  # the run says which model is missing; here its speed is just not known
 
 
-def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "") -> Forecast:
-    """Estimate a plan; `case` tells of documents that were read before, `model` replaces those of the pipeline."""
+def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "", looked: Looked = lambda: None) -> Forecast:
+    """Estimate a plan; `case` tells of documents that were read before, `model` replaces those of the pipeline.
+
+    Raises what `looked` does, which hears of each row that is looked at.
+    """
     workflow = rewritten(loaded.plan)
     name = model or loaded.plan.default_model
     rates = rates_of(name) if any(node.traits().calls_model for node in workflow.nodes()) else None
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    estimates, assumptions = estimate_work(workflow, look_with(loaded, case), per_token)
+    estimates, assumptions = estimate_work(workflow, look_with(loaded, case, looked=looked), per_token)
     total = total_of(estimates)
     return Forecast(
         calls=round(total.calls.likely),

@@ -117,10 +117,10 @@ def _distance(stretch: Stretch, hints: Sequence[Stretch]) -> int:
 
 
 def _is_weak(value: str | int | float) -> bool:
-    if isinstance(value, str):
-        number = parse_number(value)
-        return len("".join(words(plain(value)))) < WEAK_LENGTH or (number is not None and abs(number) <= WEAK_NUMBER)
-    return abs(value) <= WEAK_NUMBER and value == int(value)
+    if isinstance(value, str) and len("".join(words(plain(value)))) < WEAK_LENGTH:
+        return True
+    number: Decimal | int | float | None = parse_number(value) if isinstance(value, str) else value
+    return number is not None and abs(number) <= WEAK_NUMBER and number == int(number)
 
 
 def _finders_of_text(index: TextIndex, value: str) -> list[_Finder]:

@@ -318,6 +318,6 @@ def _json(value: Any) -> Any:
         return [_json(item) for item in value]
     if callable(as_text := getattr(value, "isoformat", None)):
         return as_text() if value == value else None  # noqa: PLR0124 - pandas' "no time" is not equal to itself
-    if callable(as_python := getattr(value, "item", None)):  # a number of numpy
+    if callable(as_python := getattr(value, "tolist", None)):  # a number or an array of numpy
         return _json(as_python())
     raise TypeError(f"a value is of the type {type(value).__name__}, which JSON does not have")

@@ -115,8 +115,8 @@ class OperatorProgress(Event):
 class ChainProgress(Event):
     """Rows that have passed all row-local operators of a chain.
 
-    `size_done` and `size_total` are the work: characters of the rows' texts, with an allowance for each reply. `row_id`
-    is the row that passed last, "" before the first.
+    `size_done` and `size_total` are the work: characters of the rows' texts, with an allowance for each reply.
+    `row_ids` are the rows that the operators were given on the way of the one that passed last, () before the first.
     """
 
     operators: tuple[str, ...]
@@ -124,7 +124,7 @@ class ChainProgress(Event):
     rows_total: int
     size_done: int
     size_total: int
-    row_id: str = ""
+    row_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

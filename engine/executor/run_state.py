@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 
 from engine.executor.events import (
     ChainProgress,
@@ -46,6 +46,9 @@ CHARACTERS_READ = 4.0
 
 CHARACTERS_WRITTEN = 10.0
 """A token that is written takes as long as reading so many characters: a reply of 100 tokens is REPLY_CHARACTERS."""
+
+MOST_PROMPT_SHARE = 0.5
+"""The words of prompts are no more than this beside a text."""
 
 
 @dataclass
@@ -107,8 +110,8 @@ class OperatorState:
 class ChainState:
     """Row-local operators through which rows pass one by one.
 
-    `size_ahead` is what is done of the rows that have not passed yet. `paces` are (time, size done) samples, oldest
-    first.
+    `size_ahead` is what is done of the rows that have not passed yet, whose texts seem to be read so many `times`.
+    `paces` are (time, size done) samples, oldest first.
     """
 
     operators: tuple[str, ...]
@@ -117,6 +120,7 @@ class ChainState:
     size_done: int = 0
     size_total: int = 0
     size_ahead: float = 0.0
+    times: int = 1
     paces: deque[tuple[float, float]] = field(default_factory=deque)
 
     @property
@@ -124,11 +128,20 @@ class ChainState:
         """Return what is done, of rows that have not passed yet, too."""
         return min(self.size_done + self.size_ahead, self.size_total)
 
-    def look_ahead(self, read: float, written: float) -> None:
-        """Count what was read and written of rows that have not passed, in characters: no more than they have."""
+    def look_ahead(self, read: float, written: float, operators: int) -> None:
+        """Count what was read and written of rows that have not passed, in characters: no more than they have.
+
+        So many `operators` have read some of it. Where that is more than the texts, these are read again: by the next
+        operator, or for its next question. What goes a little beyond them are the words of prompts.
+        """
         replies = (self.rows_total - self.rows_done) * REPLY_CHARACTERS
         texts = max(self.size_total - self.size_done - replies, 0)
-        self.size_ahead = min(read, texts) + min(written, replies)
+        readings = read / texts if texts else 0.0
+        times = max(min(operators, ceil(readings)), ceil(readings - MOST_PROMPT_SHARE), 1)
+        if times != self.times:
+            self.times = times
+            self.paces.clear()  # they were measured by another number of readings
+        self.size_ahead = min(read / times, texts) + min(written, replies)
 
     def share_done(self) -> float:
         """Return how much is done, 0 to 1."""
@@ -212,32 +225,31 @@ class CallState:
 class EndedCalls:
     """Tokens of calls that have ended while their rows have not passed: a long text is asked about in parts.
 
-    Those of one operator only, the first of the chain that asks; later ones may have made rows of their own. `made` is
-    what was read in this run, by row; `read` and `written` hold what was answered in an earlier one, too.
+    All by operator and row. `made` is what was read in this run; `read` and `written` hold what was answered in an
+    earlier one, too.
     """
 
-    operator: str = ""
-    read: Counter[str] = field(default_factory=Counter)
-    written: Counter[str] = field(default_factory=Counter)
-    made: Counter[str] = field(default_factory=Counter)
+    read: Counter[tuple[str, str]] = field(default_factory=Counter)
+    written: Counter[tuple[str, str]] = field(default_factory=Counter)
+    made: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def operators(self) -> int:
+        """Count the operators that have read some of these rows."""
+        return len({operator for operator, _ in self.read})
 
     def take(self, call: ModelCall) -> None:
         """Count one call."""
-        self.operator = self.operator or call.operator
-        if call.operator != self.operator:
-            return
-        read = call.prompt_tokens - call.reused_tokens
-        self.read[call.row_id] += read
-        self.written[call.row_id] += call.sampled_tokens + call.forced_tokens
-        self.made[call.row_id] += 0 if call.from_cache else read
+        key, read = (call.operator, call.row_id), call.prompt_tokens - call.reused_tokens
+        self.read[key] += read
+        self.written[key] += call.sampled_tokens + call.forced_tokens
+        self.made[key] += 0 if call.from_cache else read
 
-    def forget(self, row_id: str) -> None:
-        """Drop the calls of a row that has passed; "" drops all."""
+    def forget(self, row_ids: Sequence[str]) -> None:
+        """Drop the calls of a row that has passed, by what it was on its way; without any, those of all."""
         for counts in (self.read, self.written, self.made):
-            if row_id:
-                counts.pop(row_id, None)
-            else:
-                counts.clear()
+            for key in [key for key in counts if not row_ids or key[1] in row_ids]:
+                del counts[key]
 
 
 class RunState:
@@ -330,7 +342,7 @@ class RunState:
         if self.chain is None or self.chain.operators != event.operators:
             self.chain, self._ended = ChainState(event.operators), EndedCalls()
         chain = self.chain
-        self._ended.forget(event.row_id)
+        self._ended.forget(event.row_ids)
         chain.rows_done, chain.rows_total = event.rows_done, event.rows_total
         chain.size_done, chain.size_total = event.size_done, event.size_total
         if self.calls.from_cache and not self.calls.made:
@@ -347,7 +359,8 @@ class RunState:
         match event:
             case ModelCall():
                 self.calls.take(event, now)
-                self._ended.take(event)
+                if self.chain is not None and event.operator in self.chain.operators:
+                    self._ended.take(event)
             case ModelWorking():
                 self.calls.take_working(event, now)
             case ModelRestarted():
@@ -363,7 +376,7 @@ class RunState:
     def _look_ahead(self, chain: ChainState) -> None:
         read = self.calls.read_ahead + self._ended.read.total()
         written = self.calls.written_ahead + self._ended.written.total()
-        chain.look_ahead(read * self._characters_read, written * CHARACTERS_WRITTEN)
+        chain.look_ahead(read * self._characters_read, written * CHARACTERS_WRITTEN, self._ended.operators)
 
     def _take_operator(self, event: OperatorStarted | OperatorProgress | OperatorFinished | RowFailed) -> None:
         operator = self.operators.setdefault(event.operator, OperatorState(event.operator))

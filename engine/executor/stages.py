@@ -158,7 +158,7 @@ class Passed:
     rows: Sequence[Row]
 
 
-def _watch_nothing(row: Row) -> None:
+def _watch_nothing(row: Row, entries: Sequence[Entry]) -> None:
     """Look away."""
 
 
@@ -170,10 +170,11 @@ class _ChainWatch:
         self._told = ChainProgress(operators, 0, len(rows), 0, sum(map(_size, rows)))
         emit(self._told)
 
-    def take(self, row: Row) -> None:
+    def take(self, row: Row, entries: Sequence[Entry]) -> None:
         progress = self._told
         done, size = progress.rows_done + 1, progress.size_done + _size(row)
-        self._told = replace(progress, rows_done=done, size_done=size, row_id=row.id)
+        ids = dict.fromkeys([row.id, *(given.id for _, rows, _ in entries for given in rows)])
+        self._told = replace(progress, rows_done=done, size_done=size, row_ids=tuple(ids))
         self._emit(self._told)
 
 
@@ -194,7 +195,7 @@ async def _pull(chain: Sequence[Link], limit: Calls, rows: Sequence[Row]) -> Seq
 
 
 async def _pass_all(
-    chain: Sequence[Link], rows: Sequence[Row], passed: Callable[[Row], None] = _watch_nothing
+    chain: Sequence[Link], rows: Sequence[Row], passed: Callable[[Row, Sequence[Entry]], None] = _watch_nothing
 ) -> list[Passed]:
     """Take each row through all operators of the chain by itself."""
     slots = asyncio.Semaphore(ROWS_IN_FLIGHT)
@@ -206,7 +207,7 @@ async def _pass_all(
             for link in chain:
                 new_entries, current = await link(current)
                 entries += new_entries
-        passed(row)
+        passed(row, entries)
         return Passed(entries, current)
 
     return await all_or_none([one(row) for row in rows])

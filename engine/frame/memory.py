@@ -61,10 +61,12 @@ def _plain(value: Any, where: str) -> Any:
     """Return a value of numpy or pandas as Python has it: a number, a list for an array, None for what is missing."""
     if type(value).__name__ == "NAType":
         return None
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    dtype = getattr(value, "dtype", None)
+    kind = getattr(dtype, "kind", "")
     try:
         if kind in ("M", "m"):  # times: of nanoseconds numpy gives plain numbers
-            return value.astype(f"{kind}8[us]").tolist()
+            is_number = type(value).__module__ == "numpy" and dtype.str.endswith("[ns]")
+            return (value.astype(f"{kind}8[us]") if is_number else value).tolist()
         return value.tolist() if getattr(value, "ndim", 0) else json.loads(json.dumps(value.item()))
     except (AttributeError, TypeError, ValueError):
         raise UsageError(

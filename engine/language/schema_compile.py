@@ -21,7 +21,7 @@ from engine.language.schema_types import (
     Value,
     is_integer,
 )
-from engine.values.base import MARKS
+from engine.values.base import MARKS, closed_object
 from models.fits import find_misfit
 
 QuoteSource = Callable[[Quote], Sequence[str]]
@@ -105,7 +105,7 @@ def _compile_record(fields: tuple[Field, ...], quotes: QuoteSource) -> dict[str,
         if compiled is None:
             return None
         properties[field.name] = compiled
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return closed_object(properties)
 
 
 def read_value(kind: Type, value: Any) -> Any:

@@ -164,7 +164,7 @@ class _Reader:
     def _enum(self, values: Any, type_name: Any, where: Where) -> Type | None:
         if not isinstance(values, list) or not values:
             self.fail("an enum is a list of at least one choice", where)
-        allowed = list(OWN) if type_name is None else [type_name] if isinstance(type_name, str) else type_name
+        allowed = list(OWN) if type_name is None else type_name if isinstance(type_name, list) else [type_name]
         groups: dict[str, list[Any]] = {}
         for value in values:
             name = _json_type(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,9 +19,11 @@ _NO_BLOCK = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\ud
 
 
 def scalar_text(value: Any, *, in_flow: bool = False) -> str:
-    """Write a scalar in one line: bare where that is safe, else as JSON writes it."""
+    """Write a scalar in one line: bare where that is safe, else as JSON writes it, which has no infinity."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if not isinstance(value, str):
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(value)
     pattern = _PLAIN if in_flow else _PLAIN_IN_BLOCK
     if pattern.fullmatch(value) and value.casefold() not in _RESERVED:
         return value

@@ -65,14 +65,9 @@ def find(text: str, path: Path) -> Found | None:
     return Found(node, tuple(done), tuple(parents), tuple(indexes), in_flow)
 
 
-def key_text(node: Node) -> str | int:
-    """Return a key as paths name it: by its text."""
-    return str(node.value)
-
-
 def _index(node: Node, key: str | int) -> int | None:
     if isinstance(node, MappingNode):
-        return next((n for n, (k, _) in enumerate(node.value) if key_text(k) == str(key)), None)
+        return next((n for n, (k, _) in enumerate(node.value) if str(k.value) == str(key)), None)
     if isinstance(node, SequenceNode) and isinstance(key, int) and 0 <= key < len(node.value):
         return key
     return None

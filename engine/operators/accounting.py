@@ -59,11 +59,7 @@ async def process_rows(
     node: Node, rows: Sequence[Row], work: Callable[[Row], Awaitable[Sequence[Row] | Rejected]], tools: Tools
 ) -> Outcome:
     """Work on each row by itself."""
-
-    async def single(group: Sequence[Row]) -> Sequence[Row] | Rejected:
-        return await work(group[0])
-
-    return await process(node, [[row] for row in rows], single, tools)
+    return await process(node, [[row] for row in rows], lambda group: work(group[0]), tools)
 
 
 def row_by_row(work: Callable[[Any, Row, Tools], Awaitable[Sequence[Row] | Rejected]]) -> OperatorFunction:

@@ -75,8 +75,8 @@ async def find_border(anchors: Anchors, read: Read) -> Bias:
     few = min(len(anchors.same), len(anchors.different))
     if few < FEWEST:
         return Bias(detail=f"not corrected: {few} pairs whose answer is known are fewer than {FEWEST}")
-    yes = _numbers(await read_all(anchors.same, read, "value beside a shortened copy"))
-    no = _numbers(await read_all(anchors.different, read, "pair of unlike values"))
+    yes = await read_all(anchors.same, read, "value beside a shortened copy")
+    no = await read_all(anchors.different, read, "pair of unlike values")
     if mean((y > n) + (y == n) / 2 for y in yes for n in no) < TOLD_APART:
         raise ItemError(
             "the model says of values beside a shortened copy what it says of the values least alike, so no pair is "
@@ -95,10 +95,6 @@ def midway(yes: Sequence[float], no: Sequence[float]) -> Bias:
     )
     detail = f"{summary} and {len(no)} pairs of unlike values ({low:+.2f})"
     return Bias((low + high) / 2, 2 * math.log(SURE) / (high - low), detail)
-
-
-def _numbers(answers: Sequence[object]) -> list[float]:
-    return [answer for answer in answers if isinstance(answer, float)]
 
 
 def _trigrams(text: str) -> frozenset[str]:

@@ -92,9 +92,15 @@ class _Citing:
         return cls(node, row, node.prompt, node.schema, name, Shown.of(text, range(len(text.pieces))))
 
     def question(self) -> Question:
-        """Put the pipeline's prompt about the numbered lines; the reply names lines before each value."""
+        """Put the pipeline's prompt about the numbered lines; the reply names lines before each value.
+
+        Where the prompt shows the text within what gather rendered of it, its lines are numbered there.
+        """
         shown = {self.text_field: self.shown.render()}
         seen = visible(self.row.values, self.node.input)
+        rendered_field = f"{self.text_field}_rendered"
+        if isinstance(rendered := seen.get(rendered_field), str):
+            shown[rendered_field] = rendered.replace(self.shown.text.text.removesuffix("\n"), self.shown.render())
         plain = row_question(self.row, self.prompt, self.schema, seen, layout=self.node.layout)
         numbered = row_question(self.row, self.prompt, self.schema, seen, shown, layout=self.node.layout)
         spans = spans_schema(self.shown)

@@ -199,7 +199,7 @@ class ModelRounds(PairAsking):
         for pair in proposals:
             partners.setdefault(pair.left, []).append(pair.right)
             partners.setdefault(pair.right, []).append(pair.left)
-        return {mention for mention, others in partners.items() if self._any_apart(others)}
+        return {mention for mention, others in partners.items() if self.comparison.clusters.any_apart(others)}
 
     async def _ask_contested(self, pairs: Sequence[Proposal], contested: Set[int], waiting: int) -> None:
         """Ask about all partners of a contested mention; "same" to two that are kept apart joins it to neither.
@@ -214,7 +214,7 @@ class ModelRounds(PairAsking):
             if answer is True:
                 claims.setdefault(pair.left, []).append(pair.right)
                 claims.setdefault(pair.right, []).append(pair.left)
-        torn = {mention for mention in contested if self._any_apart(claims.get(mention, []))}
+        torn = {mention for mention in contested if self.comparison.clusters.any_apart(claims.get(mention, []))}
         for pair, answer in answers:
             if answer is True and {pair.left, pair.right} & torn:
                 detail = "the model says same of several that are kept apart"
@@ -222,9 +222,6 @@ class ModelRounds(PairAsking):
             else:
                 self.comparison.apply_answer(pair, answer)
         self._stop(pairs[room:])
-
-    def _any_apart(self, mentions: Sequence[int]) -> bool:
-        return self.comparison.clusters.any_apart(mentions)
 
     def _round(self, pairs: Sequence[Proposal]) -> tuple[list[Proposal], list[Proposal]]:
         room = self.room(len(pairs))

@@ -36,9 +36,7 @@ class Compute(Node):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", freeze(self.fields))
         require(self, bool(self.fields), "compute has no fields", "Write fields: {total: output.fee.value * 12}.")
-        both = [
-            name for name in self.fields if self.basis and name.removesuffix(BASIS) in self.fields and BASIS in name
-        ]
+        both = [name + BASIS for name in self.fields if self.basis and name + BASIS in self.fields]
         require(
             self,
             not both,

@@ -110,7 +110,7 @@ async def find_bias(node: DecidingNode, rows: Sequence[Values], read: Read, seed
     reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
     known = [*rows, *reviewed]
     asked = shuffled(known, RANDOM_ROWS, seed) if len(known) >= FEWEST else []
-    nothing = [answer for answer in await read_all(asked, read, "row without content") if isinstance(answer, float)]
+    nothing = await read_all(asked, read, "row without content")
     if node.correct_lean == "reviewed":
         return await fit_to_reviewed(node, nothing, read)
     few = f"not corrected: {len(known)} rows are fewer than {FEWEST}"
@@ -123,22 +123,21 @@ async def fit_to_reviewed(node: DecidingNode, nothing: Sequence[float], read: Re
     Raises ItemError where a question cannot be answered.
     """
     reviewed = [{key: value for key, value in row.items() if key != "output"} for row in node.reviewed]
-    answers = await read_all(reviewed, read, "reviewed row")
-    first = next((answer for answer in answers if isinstance(answer, Failure)), None)
-    if first is not None:
-        raise first.as_error(_UNKNOWN)
-    truths = [row["output"][node.decision] for row in node.reviewed]
-    return of_reviewed([answer for answer in answers if isinstance(answer, float)], truths, nothing)
+    answers = await read_all(reviewed, read, "reviewed row", needs_all=True)
+    return of_reviewed(answers, [row["output"][node.decision] for row in node.reviewed], nothing)
 
 
-async def read_all(asked: Sequence[Values], read: Read, what: str) -> list[float | Failure]:
-    """Ask about all rows, `what` each is; raises ItemError where no answer can be had."""
+async def read_all(asked: Sequence[Values], read: Read, what: str, *, needs_all: bool = False) -> list[float]:
+    """Ask about all rows, `what` each is, and return the answers that can be had.
+
+    Raises ItemError where that is none, or with `needs_all` not each of them.
+    """
     numbered = [(values, f"bias: {what} {number} of {len(asked)}") for number, values in enumerate(asked, 1)]
     answers = await attempt_all(numbered, lambda item: read(*item))
     failures = [answer for answer in answers if isinstance(answer, Failure)]
-    if failures and len(failures) == len(asked):
+    if failures and (needs_all or len(failures) == len(asked)):
         raise failures[0].as_error(_UNKNOWN)
-    return answers
+    return [answer for answer in answers if not isinstance(answer, Failure)]
 
 
 def told_bias(node: DecidingNode, bias: Bias, changed: int, count: int) -> Decision:

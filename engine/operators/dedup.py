@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.operators.accounting import require
+from engine.operators.accounting import label, require
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text, vectors_of
@@ -141,7 +141,10 @@ async def run(node: Dedup, rows: Sequence[Row], tools: Tools) -> Outcome:
     counts = Counter(kept for kept, _ in duplicates.values())
     return Outcome(
         [_counted(node, row, counts[i] + 1) for i, row in enumerate(rows) if i not in duplicates],
-        [Rejected(rows[i], _reason(node, rows[kept], score)) for i, (kept, score) in sorted(duplicates.items())],
+        [
+            Rejected(rows[i], f"dedup {node.name}: duplicate of {label(rows[kept])} (similarity {score:.2f})")
+            for i, (kept, score) in sorted(duplicates.items())
+        ],
     )
 
 
@@ -157,12 +160,6 @@ async def _indexes(node: Dedup, texts: Sequence[str], order: Sequence[int], tool
 
 def _counted(node: Dedup, row: Row, count: int) -> Row:
     return row.derive(node.name, {**row.values, **({node.count_key: count} if node.count_key else {})})
-
-
-def _reason(node: Dedup, kept: Row, score: float) -> str:
-    filename = kept.values.get("filename")
-    file = f" of {filename}" if isinstance(filename, str) else ""
-    return f"dedup {node.name}: duplicate of row {kept.id}{file} (similarity {score:.2f})"
 
 
 LETTERS = 5

@@ -268,7 +268,9 @@ class _Asking:
             window,
             schema={"patterns": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_PATTERNS}},
             form='{"patterns": [string, ...]}',
-            read=lambda reply: self._texts(find_matches(usable(reply["patterns"]), self.numbered.text)),
+            read=lambda reply: self._texts(
+                find_matches([p for p in reply["patterns"] if compile_problem(p) is None], self.numbered.text)
+            ),
             problems=problems,
         )
 
@@ -316,11 +318,6 @@ def compile_problem(pattern: str) -> str | None:
         reason = error.args[0] if error.args else error
         return f"{pattern}: {reason.decode() if isinstance(reason, bytes) else reason}"
     return None
-
-
-def usable(patterns: Sequence[str]) -> list[str]:
-    """Leave out patterns that cannot be used."""
-    return [pattern for pattern in patterns if compile_problem(pattern) is None]
 
 
 def find_matches(patterns: Sequence[str], text: str) -> list[tuple[int, int]]:

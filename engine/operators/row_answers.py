@@ -148,7 +148,8 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
     The reply holds one answer for each, under its number from 1: by name rather than by place in a list, so that each
     answer may quote its own row alone and the model keeps count.
     """
-    prompt, schema = _prompts(node)
+    prompt, schema = node.batch_prompt, node.schema
+    assert prompt is not None and schema is not None  # __post_init__; batch_size is 1 without
     seen = [visible(row.values, node.input) for row in rows]
     answers = {
         str(number): schema.json_schema(quote_source([row.values], node.prompt)) for number, row in enumerate(rows, 1)
@@ -161,11 +162,6 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
         task=f"batch of {len(rows)}",
         row_id=rows[0].id,
     )
-
-
-def _prompts(node: RowPromptNode) -> tuple[Template, Schema]:
-    assert node.batch_prompt is not None and node.schema is not None  # __post_init__; batch_size is 1 without
-    return node.batch_prompt, node.schema
 
 
 def _askable(node: RowPromptNode, rows: Sequence[Row], tools: Tools, anchors: str) -> list[Sequence[Row]]:

@@ -34,11 +34,16 @@ async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcom
 
 def _unanswered(decisions: Sequence[Decision]) -> list[str]:
     """Say which questions about several rows failed: no row fails with them, so else only the ledger would tell."""
-    lost = [decision for decision in decisions if decision.by == "error" and decision.subject != CONDITIONS]
+    lost = _failed_questions(decisions)
     if not lost:
         return []
     failed = "1 question about several rows" if len(lost) == 1 else f"{len(lost)} questions about several rows"
     return [f"{failed} failed, undecided in `redwell ledger --decisions`; the first: {lost[0].detail}"]
+
+
+def _failed_questions(decisions: Sequence[Decision]) -> list[Decision]:
+    """List the questions about several rows that failed; a condition that cannot be computed for a row is none."""
+    return [decision for decision in decisions if decision.by == "error" and decision.subject != CONDITIONS]
 
 
 def stop_on_failure(node: Node, outcome: Outcome) -> None:
@@ -52,11 +57,10 @@ def stop_on_failure(node: Node, outcome: Outcome) -> None:
     for first in outcome.failed[:1]:
         advice = f"{first.advice} {record} the row is recorded as failed and the run goes on."
         raise RunStopped(f"{first.error} (on_error: fail_run)", advice=advice.strip())
-    for asked in outcome.decisions:
-        if asked.by == "error":
-            pair = " and ".join(repr(name) for name in dict.fromkeys((asked.left, asked.right)))
-            error = f"operator {node.name!r}, about {pair}: {asked.detail} (on_error: fail_run)"
-            raise RunStopped(error, advice=f"{record} they stay undecided in the ledger and the run goes on.")
+    for asked in _failed_questions(outcome.decisions)[:1]:
+        pair = " and ".join(repr(name) for name in dict.fromkeys((asked.left, asked.right)))
+        error = f"operator {node.name!r}, about {pair}: {asked.detail} (on_error: fail_run)"
+        raise RunStopped(error, advice=f"{record} they stay undecided in the ledger and the run goes on.")
 
 
 async def _run(node: Node, inputs: OperatorInput, tools: Tools) -> Outcome:

@@ -108,7 +108,7 @@ class Comparer:
         if node.correct_lean == "anchors":
             return await find_border(anchors, read)
         about = [*anchors.same, *anchors.different]
-        known = [odds for odds in await read_all(about, read, "pair whose answer is known") if isinstance(odds, float)]
+        known = await read_all(about, read, "pair whose answer is known")
         return await fit_to_reviewed(node, known, read)
 
     async def _ask(self, node: ComparingNode, question: Question) -> tuple[bool, float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +79,7 @@ class Measure:
                     f"the evaluation returned no {self.metric_key or 'single number'!r}",
                     advice=f"It returned {', '.join(numbers) or 'nothing'}; name one of these as the metric key.",
                 )
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or not 0 <= value <= 1:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise PipelineError(
                 f"the evaluation returned {value!r}",
                 advice="Return a number from 0 (useless) to 1 (nothing to improve).",

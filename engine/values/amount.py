@@ -114,7 +114,7 @@ class Amount(ValueType):
         if first.figure.number is None or first.sign_problem:
             return Normalised(None, original, first.figure.problem or first.sign_problem)
         unit = _UNIT.search(text, max(each.end for each in sums))
-        if left := _LEFT.search(_without(text, [*((each.begin, each.end) for each in sums)])):
+        if left := _LEFT.search(_without(text, sums)):
             return Normalised(None, original, f"it has a part that is not read: {left[0]}")
         code, problem = self._currency(text, sums, unit[0] if unit else "")
         number = -first.figure.number if any(each.is_negative for each in sums) else first.figure.number
@@ -130,7 +130,7 @@ class Amount(ValueType):
         declared = self.currency
         signed = [each for each in sums if each.meant]
         if not signed:
-            bare = not re.search(r"[^\W\d_]", _without(text, [*((e.begin, e.end) for e in sums)]).replace(unit, ""))
+            bare = not re.search(r"[^\W\d_]", _without(text, sums).replace(unit, ""))
             problem = "no currency is written" if declared else "no currency is written, and none is declared"
             return (declared, None) if declared and bare else (None, problem)
         shared = [code for code in signed[0].meant if all(code in each.meant for each in signed)]
@@ -156,10 +156,10 @@ def _is_of_something_else(text: str, number: _Sum, days: Sequence[tuple[int, int
     return inside or behind is not None or before is not None
 
 
-def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """Cut places, in order and half-open, out of a text."""
-    for begin, end in reversed(places):
-        text = text[:begin] + text[end:]
+def _without(text: str, sums: Sequence[_Sum]) -> str:
+    """Cut sums, given in order of place, out of a text."""
+    for each in reversed(sums):
+        text = text[: each.begin] + text[each.end :]
     return text
 
 
@@ -276,7 +276,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("pound", "pounds"), ("GBP", "EGP", "LBP", "SYP")),
     **dict.fromkeys(("pounds sterling", "pound sterling", "sterling"), ("GBP",)),
     **dict.fromkeys(("euro", "euros"), ("EUR",)),
-    **dict.fromkeys(("yen",), ("JPY",)),
+    "yen": ("JPY",),
     **dict.fromkeys(("renminbi", "yuan"), ("CNY",)),
     **dict.fromkeys(("franc", "francs", "franken"), ("CHF", "XAF", "XOF", "XPF")),
     **dict.fromkeys(("rupee", "rupees"), ("INR", "PKR", "LKR", "NPR")),

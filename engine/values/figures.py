@@ -20,9 +20,7 @@ _UNITS = {
     **{"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16},
     **{"seventeen": 17, "eighteen": 18, "nineteen": 19},
 }
-_TENS = {
-    **{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
-}
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _STEPS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 WORD_NUMBER = re.compile(
     r"\b(?:(?:{0})(?:[\s-]+(?:and\s+)?|\b))*(?:{0})\b".format(

@@ -9,7 +9,7 @@ from typing import Any
 from engine.values.base import Normalised, ValueType
 
 LENGTHS = {
-    **dict.fromkeys(("NO",), 15),
+    "NO": 15,
     **dict.fromkeys(("BE", "BI"), 16),
     **dict.fromkeys(("DK", "FK", "FI", "FO", "GL", "NL", "SD"), 18),
     **dict.fromkeys(("MK", "SI"), 19),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -35,8 +36,8 @@ class Rate:
     def __post_init__(self) -> None:
         if not (self.base and self.to and self.source):
             raise ValueError("a rate needs from, to and source: who says so")
-        if self.rate <= 0:
-            raise ValueError(f"the rate from {self.base} to {self.to} is above 0, not {self.rate}")
+        if not 0 < self.rate < math.inf:
+            raise ValueError(f"the rate from {self.base} to {self.to} is a number above 0, not {self.rate}")
         try:
             datetime.date.fromisoformat(self.date)
         except ValueError as error:

@@ -125,9 +125,11 @@ class Answering:
         """Begin a question whose module has been read, unless nothing more is answered."""
         if self._loading.pop(id, None) is None:
             return
+        is_given_up = id in self._given_up
+        self._given_up.discard(id)
         try:
             self._begin(id, name, values)
-            if id in self._given_up:
+            if is_given_up:
                 self.forget(id)
         except UsageError as error:
             self._write(CommandFailed(id, "ask", str(error), error.advice, exit_code_of(error)).to_json())

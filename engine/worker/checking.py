@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import PipelineError
-from engine.estimate.sources import look_at
+from engine.estimate.sources import Looked, look_at
 from engine.estimate.too_long import too_long
 from engine.language.checks import check
 from engine.language.position import Path, Positions
@@ -28,9 +28,14 @@ class Checked:
 
 
 def all_problems(
-    load: Callable[[], Loaded], file: str, new_models: Callable[[], Models], *, around: bool = True
+    load: Callable[[], Loaded],
+    file: str,
+    new_models: Callable[[], Models],
+    *,
+    around: bool = True,
+    looked: Looked = lambda: None,
 ) -> Checked:
-    """List errors and warnings of what `load` reads. Raises UsageError for a wrong input.
+    """List errors and warnings of what `load` reads. Raises UsageError for a wrong input, and what `looked` does.
 
     With `around`, also those of its data, its output and the models of this machine.
     """
@@ -59,7 +64,7 @@ def all_problems(
         *trust,
         *loaded.warnings,
         *model_problems(loaded, new_models()),
-        *([] if unreadable else long_rows(loaded)),
+        *([] if unreadable else long_rows(loaded, looked)),
     ]
     return Checked(tuple(findings), loaded)
 
@@ -75,14 +80,14 @@ def _as_problem(error: PipelineError, file: str) -> Problem:
     )
 
 
-def long_rows(loaded: Loaded) -> list[Problem]:
+def long_rows(loaded: Loaded, looked: Looked) -> list[Problem]:
     """Name the rows that will be too long for a prompt, where the datasets are there and the model is known."""
     context = context_of(loaded.plan.default_model)
     places = {d.name: d.location(loaded.directory) for d in loaded.plan.datasets if d.path}
     here = {name for name, place in places.items() if loaded.borders.allow(place) and place.exists()}
     if context is None or not here:
         return []
-    sources = {name: source for name, source in look_at(loaded).items() if name in here}
+    sources = {name: source for name, source in look_at(loaded, looked=looked).items() if name in here}
     return too_long(loaded.plan, sources, context, loaded.positions)
 
 

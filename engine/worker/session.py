@@ -38,11 +38,18 @@ if TYPE_CHECKING:
     from engine.worker.work import Work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
     command: Command
     task: asyncio.Task[int]
     gate: Gate
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Cancel the work, once: a second time would cut short how it ends, such as the best plan being written."""
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            self.task.cancel()
 
 
 class Session:
@@ -100,7 +107,7 @@ class Session:
                 case ResumeCommand():
                     self._current(command).gate.open()
                 case CancelCommand():
-                    self._current(command).task.cancel()
+                    self._current(command).cancel()
                 case UnlockCommand() as order:
                     _unlock(order)
                 case order:
@@ -147,7 +154,7 @@ class Session:
 
     async def _stop(self) -> None:
         if self._job is not None:
-            self._job.task.cancel()
+            self._job.cancel()
         await asyncio.gather(*self._watching)
         if self._answering is not None:
             await self._answering.close()

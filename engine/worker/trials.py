@@ -29,6 +29,7 @@ from engine.rows import DocumentId
 from engine.text.ranking import rank_by_text
 from engine.worker.allowed import note_allowed
 from engine.worker.contract.events import Tried, TriedLine
+from engine.worker.crossings import refuse_crossings
 from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
@@ -75,6 +76,7 @@ async def try_pipeline(
         note_allowed(case, "trial", settings.allow_hosts)
         read = _copy_documents(case, trial, job)
         loaded, first = _with_own_documents(loaded)
+        refuse_crossings(loaded, output=False, models=not settings.model)
         loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
         result = await run_pipeline(

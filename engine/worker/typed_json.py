@@ -48,7 +48,7 @@ def _refuse_no_file(where: str, path: str, *, is_needed: bool) -> None:
         raise UsageError(f"{where} must be a file, not {path!r}", advice="Name a file.")
 
 
-def _value(where: str, hint: Any, value: Any) -> Any:  # noqa: PLR0911 - one return per kind of type
+def _value(where: str, hint: Any, value: Any) -> Any:
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return None if value is None else _value(where, next(part for part in parts if part is not type(None)), value)
@@ -58,14 +58,11 @@ def _value(where: str, hint: Any, value: Any) -> Any:  # noqa: PLR0911 - one ret
         return value
     if origin is tuple:
         return tuple(_value(where, parts[0], item) for item in _list(where, parts[0], value))
-    if origin in (dict, Mapping):
+    is_record = dataclasses.is_dataclass(hint)
+    if is_record or origin in (dict, Mapping):
         if not isinstance(value, dict):
             raise UsageError(f"{where} must be an object")
-        return value
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if not isinstance(value, dict):
-            raise UsageError(f"{where} must be an object")
-        return read_dataclass(where, hint, value)
+        return read_dataclass(where, hint, value) if is_record else value
     if hint is Path:
         return expanded(_plain(where, str, value))
     return _plain(where, hint, value)

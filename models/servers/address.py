@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from models.addresses import is_local_name, is_loopback, read_host_port
+from models.addresses import HostPort, is_local_name, is_loopback, read_host_port
 from models.errors import AddressRefused, ModelError
 
 SCHEMES = {"http": 80, "https": 443}
@@ -33,7 +33,7 @@ class ServerAddress:
     @property
     def place(self) -> str:
         """Name host and port, as `--allow-host` does."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return str(HostPort(self.host, self.port))
 
     @property
     def root(self) -> str:

@@ -24,7 +24,7 @@ from models.errors import ModelError
 from models.fits import find_misfits
 from models.protocol import canonical_json
 from models.replies import finite_float
-from models.servers.facts import ServerFacts, error_text
+from models.servers.facts import BUSY_STATUSES, ServerFacts, error_text
 from models.servers.http import Http
 from models.servers.tokens import Message
 
@@ -154,7 +154,7 @@ async def _enforces(mode: SchemaMode, http: Http, facts: ServerFacts) -> bool:
         **facts.template_fields,
     }
     answer = await http.post(f"{http.address.path}/chat/completions", body, seconds=PROBE_SECONDS)
-    if answer.status in (401, 403) or answer.status in (429, 502, 503, 504):
+    if answer.status in (401, 403, *BUSY_STATUSES):
         raise ModelError(
             f"the server {http.address} answers {answer.status}: {error_text(answer)}",
             advice="Set REDWELL_SERVER_KEY if it wants a key; else wait until its model is loaded.",

@@ -5,17 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from storage.errors import DiskFull, ExportError
-from storage.files import flush, make_private
-
-LONGEST_SECONDS: Final = 24 * 3600
-"""No export takes so long: what was begun earlier was left by one that was killed."""
-_TEMPORARIES: Final = f".redwell-{'[0-9a-f]' * 12}.tmp*"
+from storage.files import flush, make_temporary
 
 
 @contextlib.contextmanager
@@ -29,13 +23,10 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(os.path.realpath(target))
     try:
         _check_target(path)
+        temporary = make_temporary(path.parent)
     except OSError as error:
         raise _explained(error, path) from error
-    # The name does not grow with the target's, which may be as long as the file system allows.
-    temporary = path.with_name(f".redwell-{secrets.token_hex(6)}.tmp")
     try:
-        make_private(temporary)
-        _remove_leftovers(temporary)
         yield temporary
         flush(temporary)
         temporary.replace(path)
@@ -44,15 +35,6 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def _remove_leftovers(own: Path) -> None:
-    """Remove what exports that were killed left beside a file that was just made; its time is that of the disk."""
-    now = own.stat().st_mtime
-    for path in own.parent.glob(_TEMPORARIES):
-        with contextlib.suppress(OSError):  # somebody else removed it, or it is not ours to remove
-            if now - path.stat().st_mtime > LONGEST_SECONDS:
-                path.unlink()
 
 
 def _check_target(path: Path) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
+from desktop.failures_view import outer_file
 from desktop.paged_model import PAGE_ROWS
 from desktop.places.documents import DocumentsPlace
 from desktop.window import MainWindow
@@ -215,6 +216,35 @@ def test_the_next_case_is_not_said_to_be_empty_before_that_is_known(
     open_case(qtbot, window, make_case(tmp_path / "three.redwell", 3))
     qtbot.waitUntil(lambda: "three" in held.answers, timeout=WAIT)
     assert not empty.isVisible()
+
+
+def test_no_line_and_no_page_of_the_last_case_stays(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    place = open_documents(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3)
+    hits = place.hits.hits
+    place.words.setText("officer")
+    qtbot.waitUntil(lambda: hits.rowCount() == 3, timeout=WAIT)
+    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+        place.hits.clicked.emit(hits.index(0, 0))
+    open_case(qtbot, window, make_case(tmp_path / "four.redwell", 4))
+    assert (hits.rowCount(), place.viewer.document) == (0, "")
+
+
+def test_a_password_is_for_the_file_that_it_was_asked_for(
+    qtbot: QtBot, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = place_of(opened, DocumentsPlace).failures
+    qtbot.waitUntil(lambda: failures.model.row(0) is not None, timeout=WAIT)
+    failures.table.selectRow(0)
+    file = failures._path()
+    read: list[tuple[str, str]] = []
+    monkeypatch.setattr(failures, "_read_again", lambda path, password: read.append((path, password)))
+    failures._ask_password()
+    dialog = failures.findChild(QInputDialog)
+    assert dialog is not None
+    failures.model.end()  # other files may be listed by now
+    dialog.setTextValue("secret")
+    dialog.accept()
+    assert read == [(outer_file(file), "secret")]
 
 
 def test_lines_that_were_given_up_come_when_the_place_is_seen_again(

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from gui_dropping import drop
-from gui_places import place_of
+from gui_places import open_case, place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMessageBox, QPushButton
@@ -26,6 +27,7 @@ from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.window import MainWindow
 from engine.disk import questions_folder
+from engine.worker.contract.ingest import ESTIMATE
 
 
 def write(folder: Path, *names: str) -> list[Path]:
@@ -301,21 +303,54 @@ def test_a_file_that_still_grows_is_not_offered(
     (growing,) = write(tmp_path / "letters", "long")
     watched, ask = place_of(opened, DocumentsPlace).watched, opened.workspace.ask
     watched._settle.setInterval(50)
-    asked: list[str] = []
+    asked: list[Any] = []
 
-    def ask_while_it_grows(name: str, *args: Any, **given: Any) -> None:
-        if watched._take in args:  # the panel asks, too, when something is offered
-            asked.append(name)
+    def ask_while_it_grows(query: Any, *args: Any, **given: Any) -> str:
+        if query is ESTIMATE and len(args) == 1:  # the panel asks, too, and takes failures
+            asked.append(query)
             if len(asked) <= 3:
                 with growing.open("a", encoding="utf-8") as file:
                     file.write("One more line.\n")
-        ask(name, *args, **given)
+        return ask(query, *args, **given)
 
     monkeypatch.setattr(opened.workspace, "ask", ask_while_it_grows)
     with qtbot.waitSignal(watched.found, timeout=WAIT) as found:
         watched.watch(str(growing.parent))
     assert found.args == [str(growing.parent), 1]
     assert len(asked) == 4  # three sizes, and the last one again
+
+
+def test_what_is_found_in_a_watched_folder_is_of_the_case_that_is_open(
+    qtbot: QtBot, opened: MainWindow, case: Path, read_case: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "letters", "a")
+    watched = place_of(opened, DocumentsPlace).watched
+    held = Held(opened, ESTIMATE)
+    watched.watch(str(tmp_path / "letters"))
+    qtbot.waitUntil(lambda: "sample" in held.answers, timeout=WAIT)
+    open_case(qtbot, opened, Path(shutil.copy(read_case, case.with_name("other.redwell"))))
+    held.answers.pop("sample")()
+    assert watched._seen == {}
+
+
+def test_the_files_of_an_offer_are_counted_once(
+    opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an answer may come when the offers have been shown, and are none any more."""
+    panel, space = place_of(opened, DocumentsPlace).ingest, opened.workspace
+    asked: list[str] = []
+    forgotten: list[str] = []
+
+    def ask(query: Any, *args: Any, **given: Any) -> str:
+        asked.append(Path(given["folder"]).name)
+        return f"estimate {len(asked)}"
+
+    monkeypatch.setattr(space, "ask", ask)
+    monkeypatch.setattr(space.client, "forget", forgotten.append)
+    panel.offer(str(tmp_path / "first"))
+    panel.offer(str(tmp_path / "second"))
+    assert asked == ["first", "first", "second"]
+    assert forgotten == ["estimate 1"]
 
 
 QUESTION = """

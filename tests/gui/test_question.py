@@ -11,12 +11,21 @@ import pytest
 from gui_places import open_case, place_of
 from gui_waiting import WAIT, shut
 from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QAction, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QPlainTextEdit, QToolButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QInputDialog,
+    QLineEdit,
+    QPlainTextEdit,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
+from desktop.permission import Refusal
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
@@ -75,6 +84,10 @@ def open_card(qtbot: QtBot, place: QuestionPlace, name: str) -> OperatorCard:
 def is_whole(card: OperatorCard) -> bool:
     """Say whether the form of a card is there with all its settings."""
     return card._body is not None and not card._body._coming
+
+
+def action(window: MainWindow, text: str) -> QAction:
+    return next(each for each in window.actions_.all if each.text().replace("&", "") == text)
 
 
 def settled(qtbot: QtBot, place: QuestionPlace) -> None:
@@ -489,6 +502,56 @@ def test_a_question_in_the_box_is_saved_and_where_there_is_none_that_is_said(
     assert not place.shows_steps
 
 
+@pytest.mark.parametrize("how", ["new", "others", "case"])
+def test_what_stands_in_a_chip_is_kept_when_its_question_is_left(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path, how: str
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    place.show_table()
+    qtbot.waitUntil(lambda: not opened.workspace.client.waiting, timeout=WAIT)
+    type_name(qtbot, ask, "owner")
+    if how == "new":
+        action(opened, "New question…").trigger()
+    elif how == "others":
+        ask.others.click()
+    else:
+        place.workspace.open_case(str(case.with_name("other.redwell")), create=True)
+    file = questions_folder(case) / "Which plates are mentioned.yaml"
+    qtbot.waitUntil(lambda: file.exists() and not place.is_keeping, timeout=WAIT)
+    assert "owner: " in file.read_text(encoding="utf-8")
+    assert ask.proposal is None and not place.document.is_open
+
+
+def test_what_cannot_be_written_of_a_chip_does_not_hold_up_a_new_question(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.chips.chips[-1].name.clear()
+    place.new_question()
+    qtbot.waitUntil(lambda: ask.proposal is None, timeout=WAIT)
+
+
+def test_a_note_changes_the_table_with_what_stands_in_a_chip(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, client = ask_plates(qtbot, place), opened.workspace.client
+    qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
+    asked: dict[str, Any] = {}
+    ask_worker = client.ask
+
+    def listen(query: Any, *args: Any, **given: Any) -> str:
+        if query == "ask.change":
+            asked.update(given)
+        return ask_worker(query, *args, **given)
+
+    monkeypatch.setattr(client, "ask", listen)
+    ask.note.setText("only old ones")
+    type_name(qtbot, ask, "owner")
+    ask.apply.click()
+    qtbot.waitUntil(lambda: not ask.note.text(), timeout=WAIT)
+    assert asked["proposal"]["columns"][-1]["name"] == "owner"
+
+
 def test_a_note_changes_the_table_and_what_changed_is_shown(qtbot: QtBot, place: QuestionPlace) -> None:
     ask = ask_plates(qtbot, place)
     ask.chips.add_column()
@@ -585,6 +648,41 @@ def test_undo_in_the_box_takes_the_table_back_with_the_file(
     assert ask.text == place.document.text
 
 
+def test_keys_for_steps_change_nothing_while_these_are_not_shown(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and len(place.cards.cards) == 5, timeout=WAIT)
+    open_card(qtbot, place, place.cards.cards[1].name)
+    place.show_table()
+    settled(qtbot, place)
+    text = place.document.text
+    for name in ("Remove the operator", "Run the operator later", "Duplicate the operator", "Add an operator…"):
+        opened.messages.hide()
+        action(opened, name).trigger()
+        assert opened.messages.text == "The steps of the question are not shown.\nAdvanced (F10) shows them."
+    settled(qtbot, place)
+    assert place.document.text == text
+
+
+def test_a_question_that_is_not_saved_has_no_other_name_yet(place: QuestionPlace, opened: MainWindow) -> None:
+    for name in ("Save question as…", "Rename question…", "Duplicate question…"):
+        opened.messages.hide()
+        action(opened, name).trigger()
+        assert opened.messages.text.startswith("No saved question is open."), name
+
+
+def test_a_name_with_a_slash_is_no_folder(qtbot: QtBot, place: QuestionPlace, case: Path) -> None:
+    save_as(qtbot, place, "Mine", "a: 1\n")
+    place._ask_duplicate()
+    dialog = place.findChild(QInputDialog)
+    assert dialog is not None
+    dialog.setTextValue("cars / trucks?")
+    dialog.accept()
+    qtbot.waitUntil((questions_folder(case) / "cars - trucks-.yaml").exists, timeout=WAIT)
+
+
 def test_a_choice_is_not_asked_about_before_its_choices_are_written(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
@@ -629,7 +727,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     assert results.parts.runs.currentText().startswith("Which plates are mentioned (run ")
     assert [column.name for column in results.model.columns] == ["filename", "plate_number"]
-    results.review.note(results.model.row(0).id, "only of this county")  # type: ignore[index]
+    results.review.note(results.run, results.model.row(0).id, "only of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     results.parts.improve.click()
     qtbot.waitUntil(lambda: "The model is also told: only of this county" in ask.state.text(), timeout=WAIT)
@@ -760,6 +858,37 @@ def test_a_question_that_changes_during_its_preview_is_to_be_previewed_again(
     with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
         ask.look.click()
     assert "Click a cell" in ask.preview.status.text()
+
+
+def test_no_permission_is_asked_for_where_documents_cannot_be_chosen(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, space = ask_plates(qtbot, place), opened.workspace
+    qtbot.waitUntil(lambda: not space.client.waiting, timeout=WAIT)
+    ask_worker = space.client.ask
+
+    def refuse(query: Any, then: Any, failed: Any = None, **given: Any) -> str:
+        if query != "ask.documents":
+            return ask_worker(query, then, failed, **given)
+        failed("these words cannot be searched for", "Type others.")
+        return ""
+
+    monkeypatch.setattr(space.client, "ask", refuse)
+    space.job.refusal = Refusal("overwrite", "/of/an/export.csv")
+    with qtbot.assertNotEmitted(space.permission_wanted):
+        ask.look.click()
+    assert ask.preview.status.text() == "these words cannot be searched for. Type others."
+
+
+def test_a_trial_beside_another_job_is_refused_in_words(qtbot: QtBot, place: QuestionPlace, opened: MainWindow) -> None:
+    begin(qtbot, place, 4)
+    settled(qtbot, place)
+    job = opened.workspace.job
+    job.name, job.state = "run", "going"
+    place.try_now()
+    assert opened.messages.text.startswith("Redwell is busy with something else.")
+    assert place.trial.status.text() != "Trying…"
+    job.state = "none"
 
 
 def test_a_preview_that_finds_another_job_going_says_so(

@@ -16,13 +16,14 @@ import openpyxl
 import pytest
 from gui_places import open_results, place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from invented_results import DATES, make_results
 from many_results import make_two_runs
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
@@ -31,7 +32,7 @@ from desktop.paged_model import ROW_ROLE
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
-from engine.worker.contract.names import NamePlace
+from engine.worker.contract.names import HISTORY, NamePlace
 from engine.worker.contract.network import ShownNode
 from engine.worker.contract.results import CELL, RunEntry
 from storage import checksums
@@ -273,7 +274,7 @@ def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlac
     go(results, 1, "officer")
     press(results, Qt.Key.Key_R)
     qtbot.waitUntil(lambda: verdicts(results)[1] == "rejected", timeout=WAIT)
-    results.review.note(results.model.row(1).id, "only officers of this county")  # type: ignore[index]
+    results.review.note(results.run, results.model.row(1).id, "only officers of this county")  # type: ignore[index]
     qtbot.waitUntil(results.parts.improve.isVisible, timeout=WAIT)
     with qtbot.waitSignal(window.workspace.note_wanted, timeout=WAIT) as wanted:
         results.parts.improve.click()
@@ -282,6 +283,23 @@ def test_a_note_offers_to_change_the_question(qtbot: QtBot, results: ResultsPlac
     [row] = rejected
     assert row.startswith("Daniel Harmon, ")
     assert not results.parts.improve.isVisible()
+
+
+def test_a_note_is_on_the_run_that_it_was_begun_on(
+    results: ResultsPlace, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(results, 1, "officer")
+    run, row = results.run, results.model.row(1).id  # type: ignore[union-attr]
+    dialog = results.review.ask_note()
+    assert dialog is not None
+    assert all(field.tabChangesFocus() for field in dialog.findChildren(QPlainTextEdit))
+    noted: list[dict[str, Any]] = []
+    monkeypatch.setattr(window.workspace, "edit", lambda query, then=None, **given: noted.append(given))
+    results.model.run = "another"
+    dialog.setTextValue("look at page 2")
+    dialog.accept()
+    assert noted == [{"run": run, "row": row, "text": "look at page 2"}]
+    results.model.run = run
 
 
 def test_keys_of_the_place_are_free_elsewhere(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
@@ -440,6 +458,21 @@ def test_names_are_looked_into_merged_and_parted(qtbot: QtBot, results: ResultsP
     qtbot.waitUntil(lambda: cell(results, 3, "officer") == "Ruiz", timeout=WAIT)
     with qtbot.waitSignal(results.evidence.viewer.page_shown, timeout=WAIT):
         names.place_wanted.emit(NamePlace(place_document(results, 3), "a.pdf", 2, first_line=2, last_line=2, quote=""))
+
+
+def test_nothing_is_decided_by_what_is_shown_of_the_name_before(
+    qtbot: QtBot, results: ResultsPlace, window: MainWindow
+) -> None:
+    names = results.names
+    go(results, 0, "officer")
+    results.show_name()
+    qtbot.waitUntil(lambda: names.tree.topLevelItemCount() > 1 and names.merge_button.isEnabled(), timeout=WAIT)
+    qtbot.waitUntil(lambda: not results._follow.isActive() and not window.workspace.client.waiting, timeout=WAIT)
+    Held(window, HISTORY)
+    go(results, 2, "officer")
+    qtbot.waitUntil(lambda: names._name == "Ana Ruiz", timeout=WAIT)
+    assert (names.tree.topLevelItemCount(), names.other.count()) == (0, 0)
+    assert not names.merge_button.isEnabled()
 
 
 def place_document(results: ResultsPlace, row: int) -> str:

@@ -139,6 +139,20 @@ def test_waiting_runs_are_moved_changed_and_removed(
     qtbot.waitUntil(lambda: names() == ["officers"], timeout=WAIT)
 
 
+def test_the_entry_behind_one_that_is_removed_is_chosen(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    place = open_run(qtbot, start_window(0.0), case)
+    add(qtbot, place, pipeline, 3)
+    first, second, third = (entry.id for entry in place.queue.entries)
+    place.panel.select(second)
+    for removed, chosen in ((second, third), (third, first)):
+        place.panel.remove()
+        qtbot.waitUntil(lambda removed=removed: place.queue.entry(removed) is None, timeout=WAIT)
+        current = place.panel.current()
+        assert current is not None and current.id == chosen
+
+
 def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
     qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
 ) -> None:

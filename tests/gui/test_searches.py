@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gui_places import place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
@@ -15,6 +16,7 @@ from desktop.places.documents import DocumentsPlace
 from desktop.terms_dialog import TermsDialog
 from desktop.window import MainWindow
 from engine.results.saved_searches import saved_searches
+from engine.worker.contract.search import SAVE_TERMS
 from storage.case import Case
 from storage.listing import DocumentFilter
 
@@ -99,6 +101,23 @@ def test_terms_are_counted_where_the_filters_fit(qtbot: QtBot, opened: MainWindo
     dialog.count_button.click()
     qtbot.waitUntil(lambda: "has no word" in dialog.told.text(), timeout=WAIT)
     dialog.close()
+
+
+def test_where_counts_were_saved_is_told_though_their_dialog_is_closed(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    dialog = place_of(opened, DocumentsPlace).count_terms()
+    assert dialog is not None
+    dialog.list.setPlainText("police")
+    dialog.count_button.click()
+    qtbot.waitUntil(lambda: dialog.model.rowCount() > 0, timeout=WAIT)
+    held = Held(opened, SAVE_TERMS)
+    dialog.save(str(tmp_path / "counts.csv"))
+    qtbot.waitUntil(lambda: "sample" in held.answers, timeout=WAIT)
+    with qtbot.waitSignal(dialog.destroyed):
+        dialog.close()
+    held.answers.pop("sample")()
+    assert opened.messages.text.startswith(f"Saved to {tmp_path / 'counts.csv'}: ")
 
 
 def test_enter_opens_a_count_and_does_not_count_anew(qtbot: QtBot, opened: MainWindow) -> None:

@@ -189,9 +189,10 @@ class _Rounds:
             if len(checked.complaints) <= len(checked.answer.items):
                 break
             message = prompt_template("answers/recheck").render(complaints=checked.complaints).strip()
-            question = question.then(reply, message, f"answer {self.asked.name} round {number} check {retry + 1}")
-            if not fits(self.node, question, self.tools):
+            recheck = question.then(reply, message, f"answer {self.asked.name} round {number} check {retry + 1}")
+            if not fits(self.node, recheck, self.tools):
                 break
+            question = recheck
             again = await ask_once(self.node, question, self.tools)
             if again.value["items"] == reply.value["items"]:
                 break

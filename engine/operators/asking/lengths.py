@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -48,16 +48,12 @@ def shown_texts(question: Question) -> dict[str, str]:
     A question that can be asked about other texts (Question.about) names the fields of one row; of any other, the
     texts inside lists and dictionaries are found too, and each is named by where it stands: `left.text`.
     """
-    within = texts_within(question.values) if question.about is None else _own_texts(question.values)
+    own: Iterable[tuple[str, Any]] = question.values.items()
     shown: dict[str, str] = {}
-    for field, text in within:
-        if text.strip() and text in question.prompt and text not in shown.values():
+    for field, text in texts_within(question.values) if question.about is None else own:
+        if isinstance(text, str) and text.strip() and text in question.prompt and text not in shown.values():
             shown[field] = text
     return shown
-
-
-def _own_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    return ((field, value) for field, value in values.items() if isinstance(value, str))
 
 
 def texts_within(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -163,7 +163,7 @@ def use(desk: Desk, *, case: str, pipeline: str, plan: int) -> Question:
     loaded = parse_pipeline(body["yaml"], directory=Path(files.out).parent)
     text = as_file(loaded.plan, loaded, folder)
     for path in _names(folder, Path(pipeline).stem):
-        if not path.exists() or path.read_text(encoding="utf-8") == text:
+        if not path.exists() or path.read_bytes() == text.encode():
             saved = write_file(path, text, before="", overwrite=True)
             return Question(saved.name, saved.path)
     raise AssertionError("there are names without end")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
 from engine.executor.events import Event
 from models.paths import expanded
 from storage.case import Case
@@ -95,6 +96,11 @@ class Desk:
                 self.emit(event)
 
         return tell
+
+    def go_on(self) -> None:
+        """Raise UsageError where the question was given up."""
+        if self.is_given_up():
+            raise UsageError("nobody waits for the answer any more")
 
     def close(self) -> None:
         """Close the cases."""

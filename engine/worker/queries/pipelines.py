@@ -98,9 +98,9 @@ def change(desk: Desk, *, text: str, change: Mapping[str, Any]) -> Written:
 
 @query("pipelines.check", lane="slow")
 def check_text(desk: Desk, *, text: str, directory: str, around: bool = True) -> CheckedText:
-    """List the problems that `redwell check` lists; `around`: those of data and models too."""
+    """List the problems that `redwell check` lists; `around`: those of data and models too. Given up, it stops."""
     load = partial(parse_pipeline, text, directory=Path(directory))
-    checked = all_problems(load, "", desk.new_models, around=around)
+    checked = all_problems(load, "", desk.new_models, around=around, looked=desk.go_on)
     positions = checked.loaded.positions if checked.loaded else Positions()
     whole = outline(text)
     problems = tuple(_found(problem, positions, whole) for problem in checked.problems)
@@ -112,13 +112,13 @@ def check_text(desk: Desk, *, text: str, directory: str, around: bool = True) ->
 def estimate(desk: Desk, *, text: str, directory: str, case: str, model: str = "", input: str = "") -> Forecast:
     """Estimate what the pipeline takes on the case's documents, or on those that `input` chooses of them.
 
-    Raises PipelineError for one that cannot run, UsageError for what is no choice.
+    Raises PipelineError for one that cannot run, UsageError for what is no choice, or when it was given up.
     """
     loaded: Loaded = parse_pipeline(text, directory=Path(directory))
     if input:
         loaded = replace(loaded, plan=override_input(loaded.plan, input, directory=loaded.directory))
     refuse_problems(loaded)
-    return forecast(loaded, case=Path(case), model=model)
+    return forecast(loaded, case=Path(case), model=model, looked=desk.go_on)
 
 
 @query("pipelines.tried")

@@ -83,8 +83,12 @@ def test_pairs_and_places_are_read_from_a_case(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "gold.json"
     with pytest.raises(UsageError, match="no gold answers"):
-        Gold.read(tmp_path / "gold.json")
+        Gold.read(file)
+    file.write_text('{"findings": []}', encoding="utf-8")
+    with pytest.raises(UsageError, match="no gold answers: 'officers'"):
+        Gold.read(file)
 
 
 def test_a_table_without_officers_is_refused(tmp_path: Path) -> None:

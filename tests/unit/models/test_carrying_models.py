@@ -18,7 +18,6 @@ from models.install import add, embedding_folder, find_model, install
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
     monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "cache"))
     use(monkeypatch, entry(), EMBEDDING)
-    monkeypatch.setattr(carrying, "catalog", lambda: (entry(), EMBEDDING))
     return Index()
 
 

@@ -173,6 +173,7 @@ def test_an_embedding_that_also_writes_counts_once_more(tmp_path):
         (weights(("blk.0.w", 2**63), data=100), "begins at byte"),
         (weights(("blk.0.w", 0), data=100, dimensions=5), "5 dimensions"),
         (weights(("blk.0.w", 0), data=0)[:-40], "more than the file has"),
+        (gguf(*MODEL, tensors=0), "no tensors"),
     ],
 )
 def test_a_table_that_lies_is_an_error(tmp_path, data, complaint):

@@ -11,13 +11,13 @@ import shutil
 import struct
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from models import hub
 from models.cache_place import models_folder
-from models.catalog import catalog
+from models.catalog import WeightFile, catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile
 from models.hub import HubFile, get
@@ -269,6 +269,16 @@ def test_another_model_does_not_come_in_under_a_name_of_the_catalogue(server):
     with pytest.raises(ModelError, match="cannot be the name of a model of your own"):
         get(f"hf:someone/requant/{catalog()[0].place}", tell=lambda host: None)
     assert not (models_folder() / catalog()[0].place).exists()
+
+
+def test_a_damaged_copy_of_a_catalogue_model_gives_way(server, monkeypatch):
+    known = replace(catalog()[0], files=(WeightFile("tiny.gguf", len(WEIGHTS), sha(WEIGHTS)),))
+    monkeypatch.setattr(hub, "catalog", lambda: (known,))
+    models_folder().mkdir(parents=True)
+    (models_folder() / "tiny.gguf").write_bytes(WEIGHTS[:-1] + b"x")
+    found, _ = fetch()
+    assert found.path == models_folder() / "tiny.gguf"
+    assert found.path.read_bytes() == WEIGHTS
 
 
 def test_a_full_disk_is_told_before_and_during(server, monkeypatch):

@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 from gguf_files import TEXT, gguf, number, pair, text
 
-from models import bundled, own_models, placing, verification
+from models import bundled, carrying, own_models, placing, verification
 from models import catalog as catalog_module
 from models import install as install_module
 from models.cache_place import models_folder
@@ -90,7 +90,7 @@ def index(tmp_path, monkeypatch):
 
 
 def use(monkeypatch, *entries: CatalogEntry) -> None:
-    for module in (bundled, catalog_module, install_module, own_models):
+    for module in (bundled, carrying, catalog_module, install_module, own_models):
         monkeypatch.setattr(module, "catalog", lambda: entries)
 
 
@@ -314,6 +314,21 @@ def test_the_list_says_what_is_there_and_outlives_a_bad_file(index):
     assert by_id["tiny"].bytes == len(WEIGHTS)
     assert by_id["tiny"].memory.fits
     assert "not a GGUF file" in by_id["bad"].problem
+
+
+def test_a_link_to_a_disk_that_is_away_is_listed_and_removed(index, tmp_path):
+    elsewhere = tmp_path / "elsewhere.gguf"
+    elsewhere.write_bytes(HEADER + b"mine")
+    install("tiny", fetch=index)
+    link = models_folder() / "linked.gguf"
+    link.symlink_to(elsewhere)
+    find_model("linked")  # its hash is remembered
+    elsewhere.unlink()
+    (status,) = [s for s in list_models() if s.id == "linked"]
+    assert status.is_broken
+    assert [path.name for path in carrying.export_models(tmp_path / "stick")] == ["tiny.gguf"]
+    remove("linked")
+    assert not link.is_symlink()
 
 
 def test_a_recurrent_model_is_refused_when_it_is_added_or_opened(index, tmp_path):

@@ -153,6 +153,15 @@ def test_a_folder_is_added_found_listed_and_removed(cache: Path, tmp_path: Path)
         find_model("Own-0.5B")
 
 
+def test_of_a_folder_that_is_a_link_the_link_is_removed(cache: Path, tmp_path: Path) -> None:
+    source = write_folder(tmp_path / "Own-0.5B")
+    cache.mkdir(parents=True)
+    (cache / "linked").symlink_to(source)
+    remove("linked")
+    assert not (cache / "linked").is_symlink()
+    assert (source / "config.json").exists()
+
+
 def test_a_folder_is_known_by_every_file_that_makes_it_up(cache: Path, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "own")
     first = find_model(folder).sha256

@@ -124,6 +124,24 @@ def test_a_damaged_file_is_not_used(tmp_path: Path, damage: str) -> None:
     ask(third, [*text, 5, 6], len(text))
 
 
+def test_a_file_that_goes_while_it_is_read_back_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = document()
+    first, _ = bench(tmp_path)
+    ask(first, [*text, 3, 4], len(text))
+    first.scheduler.shelve()
+    (file,) = tmp_path.rglob("*.prefix")
+    second, evaluator = bench(tmp_path)
+    restore = evaluator.restore_sequence
+
+    def restore_and_remove(sequence: int, state: bytes) -> bool:
+        file.unlink()  # as another process does that needs the room
+        return restore(sequence, state)
+
+    monkeypatch.setattr(evaluator, "restore_sequence", restore_and_remove)
+    ask(second, [*text, 5, 6, 7], len(text))
+    assert second.scheduler.counters.reused == len(text)
+
+
 def test_files_that_are_not_whole_go_at_the_start(tmp_path: Path) -> None:
     first, _ = bench(tmp_path)
     ask(first, [*document(), 3, 4], 600)

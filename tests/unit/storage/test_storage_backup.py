@@ -14,6 +14,7 @@ from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
 from storage.errors import CaseExists, CaseMissing, WrongPassphrase
+from storage.verification import verify_case
 
 PASSPHRASE = "correct horse battery"
 
@@ -42,7 +43,30 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path, name: str) -> None
     assert (tmp_path / "file").read_text() == "mine"
     with pytest.raises(CaseMissing, match="no folder"):
         backup_case(path, tmp_path / "none" / "copy.redwell")
-    assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_what_killed_backups_left_goes_with_a_later_one(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.redwell")
+    for ending in ("", "-journal"):
+        left = tmp_path / f".redwell-0123456789ab.tmp{ending}"
+        left.write_text("half")
+        os.utime(left, (0, 0))
+    backup_case(path, tmp_path / "copy.redwell")
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_backup_to_the_same_file_meanwhile_disturbs_neither(tmp_path: Path) -> None:
+    path, out = filled(tmp_path / "c.redwell"), tmp_path / "copy.redwell"
+
+    def tell(done: int, total: int) -> None:
+        if not out.exists():
+            backup_case(path, out)
+
+    with pytest.raises(CaseExists, match="already"):
+        backup_case(path, out, tell)
+    assert verify_case(out).is_sound
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_an_encrypted_case_stays_encrypted_with_its_passphrase(tmp_path: Path) -> None:

@@ -64,15 +64,17 @@ def test_a_second_copy_of_a_day_gets_a_number(tmp_path: Path, told: list[upgrade
     assert second.name == f"{first.stem}-2.redwell"
 
 
-def test_copies_that_a_killed_upgrade_left_go_with_the_next_one(
-    tmp_path: Path, told: list[upgrade_notice.Upgraded]
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_copy_that_a_killed_upgrade_left_goes_with_the_next_one(
+    tmp_path: Path, told: list[upgrade_notice.Upgraded], read_only: bool
 ) -> None:
-    path = make_old_case(tmp_path / "a[1].redwell", 4)
-    other = tmp_path / ".b.schema-3.2026-01-02.redwell.part"
-    for name in (*(f".a[1].schema-3.2026-01-02.redwell.part{ending}" for ending in ("", "-journal")), other.name):
+    path = make_old_case(tmp_path / "a.redwell", 4)
+    other = tmp_path / ".b.redwell.converting"
+    for name in (*(f".a.redwell.converting{ending}" for ending in ("", "-journal")), other.name):
         (tmp_path / name).write_text("half")
-    Case(path).close()
-    assert set(tmp_path.iterdir()) == {path, told[0].backup, other}
+    Case(path, read_only=read_only).close()
+    files = {file for file in tmp_path.iterdir() if not file.name.endswith(("-wal", "-shm"))}
+    assert files == {path, told[0].backup, other}
 
 
 def test_an_upgrade_that_fails_leaves_the_case_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +96,7 @@ def test_without_a_copy_there_is_no_upgrade(tmp_path: Path, monkeypatch: pytest.
     path = make_old_case(tmp_path / "old.redwell", 3)
     before = dump(path)
 
-    def full(*given: object) -> None:
+    def full(*given: object, part: Path) -> None:
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(opening, "copy_case", full)

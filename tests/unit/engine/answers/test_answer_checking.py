@@ -179,6 +179,13 @@ def test_each_part_of_a_record_is_checked_and_what_is_invented_is_left_out():
     assert found.problem == "'USD 9,999' does not stand in the lines"
 
 
+def test_a_part_that_is_left_empty_is_null_and_no_problem():
+    parts = {"street": "12 Elm Street", "postal_code": "", "city": " ", "region": None, "country": ""}
+    found = check("address", {"original": "12 Elm Street", **parts}, 6)
+    assert (found.value["street"], found.value["postal_code"], found.value["city"]) == ("12 Elm Street", None, None)
+    assert found.problem == ""
+
+
 def test_what_is_complained_of_names_the_item():
     reply = {"items": [item("Mara Tullock", 6), item("Kay Brandmoor", 6)], "complete_answer_found": True}
     checked = checker().check(Form(type=answer_type("person"), shape="list"), reply)

@@ -33,6 +33,17 @@ def test_a_pointer_names_the_place_where_the_answer_goes_on(line, target):
     assert found("(a) fire;", line) == (2, target)
 
 
+def test_a_pointer_at_the_beginning_of_a_long_line_counts():
+    """The line is shown in two pieces with numbers of their own."""
+    line = "(continued in Section 7) " + "The rest of this paragraph says nothing of it. " * 5
+    assert found("(a) fire;", line, shown=range(3)) == (2, "Section 7")
+
+
+def test_of_two_places_in_one_line_the_one_that_was_not_read_counts():
+    line = "(continued in Section 7) (continued in Section 8)"
+    assert found("(a) fire;", line, is_read={"Section 7": True, "Section 8": False}.get) == (2, "Section 8")
+
+
 def test_a_place_that_was_shown_is_no_pointer_any_more():
     assert found("(a) fire;", "(continued in Section 7)", "Section 7. Further exclusions", "(b) flood.") is None
     lines = ("(a) fire;", "(continued in Section 7)", "as Section 7 says", "Section 7. Further exclusions")

@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
 
 from engine.cli.console import counted, shortened, span_text, visible
 from engine.cli.ledger_view import notes_view
-from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, shown_value, wrapped
+from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, show_written, shown_value, wrapped
 from engine.cli.watching import PlainWatch, picture
 from engine.executor.events import (
     ChainProgress,
@@ -34,6 +35,7 @@ from engine.executor.events import (
 )
 from engine.executor.run_state import RunState
 from engine.operators.base import NOTE
+from engine.worker.exports import Written
 from storage.export.table import ResultRow, ResultTable
 from storage.ledger import DecisionRecord, StoredDecision
 
@@ -254,14 +256,40 @@ def test_parts_of_a_long_text_count_before_its_row_passes() -> None:
     assert state.share_done() == pytest.approx(20_000 / 51_000)
     assert state.seconds_left() == pytest.approx(31_000 * 40 / 16_000)  # since the first part 400 characters a second
     state.take(call(read=1_000, written=0, row="short"))
-    state.take(ChainProgress(CHAIN, 1, 3, 5_000, 51_000, "short"))
-    state.take(call(read=9_000, written=0, row="made of it", by="keep"))  # of an operator further on
+    state.take(ChainProgress(CHAIN, 1, 3, 5_000, 51_000, ("short",)))
     assert state.share_done() == pytest.approx(25_000 / 51_000)
     for part in range(5):
         state.take(call(read=1_000, written=0, row="long", cached=part < 3))  # an earlier run had answered three
     assert state.share_done() == pytest.approx(45_000 / 51_000)
-    state.take(ChainProgress(CHAIN, 2, 3, 46_000, 51_000, "long"))
+    state.take(ChainProgress(CHAIN, 2, 3, 46_000, 51_000, ("long",)))
     assert state.share_done() == pytest.approx(46_000 / 51_000)
+
+
+def test_a_long_text_counts_again_when_the_next_operator_reads_it() -> None:
+    """A text of 40,000 characters that each of two operators reads in ten parts, one part in ten seconds."""
+    clock = Clock()
+    clock.now = 0
+    state = state_after(*START, ChainProgress(CHAIN, 0, 1, 0, 41_000), clock=clock)
+    for part in range(1, 16):
+        clock.now = 10 * part
+        by, row = ("find", "long") if part <= 10 else ("keep", "made of it")
+        state.take(call(read=1_000, written=0, row=row, by=by))
+        state.take(ModelWorking("m", read=0, written=0))
+    assert state.share_done() == pytest.approx(30_000 / 41_000)  # read once and a half
+    assert state.seconds_left() == pytest.approx(55)  # 2,000 of them in ten seconds, 11,000 to go
+    state.take(ChainProgress(CHAIN, 1, 1, 41_000, 41_000, ("long", "made of it")))
+    assert (state.share_done(), state.seconds_left()) == (1.0, None)
+
+
+def test_a_long_text_counts_again_when_an_operator_asks_its_next_question_about_it() -> None:
+    clock = Clock()
+    state = state_after(*START, ChainProgress(CHAIN, 0, 1, 0, 41_000), clock=clock)
+    for _ in range(18):
+        clock.now += 10
+        state.take(call(read=1_000, written=0, row="long"))
+        state.take(ModelWorking("m", read=0, written=0))
+    assert state.share_done() == pytest.approx(36_000 / 41_000)
+    assert state.seconds_left() == pytest.approx(25)
 
 
 def test_parts_that_an_earlier_run_answered_count_as_done_and_not_as_pace() -> None:
@@ -364,6 +392,12 @@ def test_what_befell_an_answer_is_told_in_words(verdict: str, said: str) -> None
     view = notes_view([StoredDecision("ask", DecisionRecord(NOTE, "r1", "", verdict, "fee, round 1", "lines 1-3"))])
     assert view is not None
     assert " ".join(drawn(view).split()) == f"1 row {said} ask (fee, round 1), the first: lines 1-3"
+
+
+def test_a_note_about_a_record_cannot_rewrite_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    show_written([Written(Path("a.pdf"), 1, ("\x1b[2Jmemo.txt, page 1, was not drawn",))])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["Written a.pdf, 1 row", "        ␛[2Jmemo.txt, page 1, was not drawn"]
 
 
 def test_a_date_is_shown_as_it_was_read_and_written() -> None:

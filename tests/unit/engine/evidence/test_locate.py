@@ -118,6 +118,13 @@ def test_a_small_number_is_evidence_only_where_it_is_unambiguous() -> None:
     assert found(3, index, (Span(2, 2),)) == (1, 2, 2, "number")
 
 
+def test_a_small_number_with_decimals_is_evidence_as_text_too() -> None:
+    index = index_of("He paid 5.25", "and again 5.25", "for 5 dogs and 5 cats on a", "walk of 5 miles")
+    assert found(5.25, index) == (1, 1, 1, "number")
+    assert found("5.25", index) == (1, 1, 1, "exact")
+    assert found("5", index) is None
+
+
 def test_a_date_without_its_year_counts_only_if_the_document_has_the_year() -> None:
     assert found("2019-03-03", index_of("Report of 2019", "On March 3 he left.")) == (1, 2, 2, "date")
     assert found("2019-03-03", index_of("Report of 2018", "On March 3 he left.")) is None

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pymupdf
 import pytest
 from openpyxl import Workbook
@@ -62,10 +63,10 @@ def test_rows_handed_over_in_python(bench, tmp_path) -> None:
     import datetime
 
     loaded = over("{type: memory}", tmp_path)
-    rows = [{"a": float("nan"), "d": datetime.date(2020, 1, 2)}, {"a": (1, 2)}]
+    rows = [{"a": float("nan"), "d": datetime.date(2020, 1, 2)}, {"a": (1, 2), "d": numpy.array([numpy.nan, 3])}]
     desk = bench(options=RunOptions(rows={"records": rows}))
     result = desk.run_again(loaded)
-    assert desk.values(result) == [{"a": None, "d": "2020-01-02"}, {"a": [1, 2]}]
+    assert desk.values(result) == [{"a": None, "d": "2020-01-02"}, {"a": [1, 2], "d": [None, 3.0]}]
 
 
 @pytest.mark.parametrize(

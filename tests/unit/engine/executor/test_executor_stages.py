@@ -92,8 +92,9 @@ def test_a_chain_says_how_much_of_its_work_is_done(bench, tmp_path) -> None:
     sizes = [e.size_done for e in told]
     assert sorted(b - a for a, b in pairwise(sizes)) == [REPLY_CHARACTERS + size for size in (100, 900, 5_000)]
     assert sizes[-1] == told[0].size_total == 6_000 + 3 * REPLY_CHARACTERS
-    assert [e.row_id for e in told][0] == ""
-    assert {e.row_id for e in told[1:]} == {e.row_id for e in desk.of(ModelCall) if e.operator == "first"}
+    assert told[0].row_ids == ()
+    assert {e.row_ids[0] for e in told[1:]} == {e.row_id for e in desk.of(ModelCall) if e.operator == "first"}
+    assert {row_id for e in told for row_id in e.row_ids} == {e.row_id for e in desk.of(ModelCall)}
     first = [e for e in desk.of(OperatorProgress) if e.operator == "first"]
     assert {e.total for e in first} == {3}  # all rows are known from the start, though each arrives by itself
 

@@ -301,6 +301,9 @@ def test_times_of_numpy_are_times_and_no_numbers() -> None:
     times = numpy.array(["2020-01-02T03:04:05", "NaT"], dtype="M8[ns]")
     [row] = from_list([{"one": times[0], "all": times}], name="d").data["d"]
     assert row == {"one": "2020-01-02T03:04:05", "all": ["2020-01-02T03:04:05", None]}
+    days = numpy.array(["2020-01-02"], dtype="M8[D]")
+    [row] = from_list([{"one": days[0], "all": days}], name="d").data["d"]
+    assert row == {"one": "2020-01-02", "all": ["2020-01-02"]}
     with pytest.raises(UsageError, match="is no JSON value"):
         from_list([{"span": times[0] - times[0]}])
 

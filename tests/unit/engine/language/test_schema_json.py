@@ -154,6 +154,7 @@ TWICE = {f"D{n}": whole(a={"$ref": f"#/$defs/D{n + 1}"}, b={"$ref": f"#/$defs/D{
         ({"enum": [1, 1.0]}, "written twice"),
         ({"enum": [{"a": 1}]}, "a choice is a text, number or boolean"),
         ({"type": "string", "enum": ["a", 1]}, "1 is not of type"),
+        ({"type": 5, "enum": ["a", "b"]}, '"a" is not of type 5'),
         ({"enum": ["a", "b"], "maxLength": 1}, "maxLength beside enum"),
         ({"anyOf": []}, "at least one schema"),
         ({"oneOf": [{"type": "string"}, {"enum": ["x"]}]}, "oneOf forbids"),

@@ -67,6 +67,7 @@ def difference(new: str, old: str = TEXT) -> list[str]:
         ),
         (("default_model",), "small", ["+ default_model: small", "+ "]),
         (("operations", 0, "type"), "true", ["-     type: map", '+     type: "true"']),
+        (("operations", 0, "limits"), [float("-inf"), float("nan")], ["+     limits: [-.inf, .nan]"]),
     ],
 )
 def test_a_value_is_set(path: tuple, value: object, expected: list[str]) -> None:

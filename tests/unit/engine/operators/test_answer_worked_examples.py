@@ -35,6 +35,7 @@ ANSWER = """
     questions: [{question}]
 """
 STEPS = "[{name: s, input: records, operations: [ask]}]"
+SIGNALS_1 = "answer answer round 1 signals"
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_complete(run):
     assert places(bench, result, "answer") == [(f"answer[{n}]", 3, 88 + n, 88 + n) for n in range(5)]
     assert moves(bench, result) == ["ship"]
     assert row["_answer_signals"]["confidence"] == 0.95
-    assert [call.purpose.task for call in bench.calls] == ["answer answer round 1", "answer answer round 1 signals"]
+    assert [call.purpose.task for call in bench.calls] == ["answer answer round 1", SIGNALS_1]
     words = [prompt_of(call) for call in bench.calls]
     assert ["caveats" in text for text in words] == [False, True]
 
@@ -281,6 +282,25 @@ def test_without_room_for_them_the_signals_are_left_out(run, bench, tmp_path):
     assert (row["answer_status"], row["_answer_signals"]["complete_answer_found"]) == ("none", False)
     assert "caveats" not in row["_answer_signals"]
     assert sorted(moves(small, result)) == ["no_signals", "not_found"]
+
+
+def test_a_check_without_room_does_not_take_that_of_the_signals(run, bench, tmp_path):
+    """What the check complains of is longer than the question for the signals, which has room behind the reply."""
+    question = asked("none", type="text", shape="single", keywords="[cancellation, period]")
+    reply = rich([item(" ".join([word] * 120), 5) for word in ("zebra", "quagga", "okapi")])
+    large, _, _ = run(NONE, question, lambda _: reply, count=40)
+    first, check, signals = large.calls
+    assert [call.purpose.task for call in (check, signals)] == ["answer answer round 1 check 1", SIGNALS_1]
+    told = [*first.segments, *signals.segments[-2:]]  # the reply and the question for the signals
+    room = sum(large.backend.count_tokens(segment.text) for segment in told) + 700
+    backend = ScriptedBackend(lambda request: fitting(request, reply), context_tokens=room)
+    small = bench(backend=backend, folder="other")
+    operator = ANSWER.format(tokens=6000, rounds=1, question=question)
+    result = asyncio.run(small.run(pipeline(tmp_path / "in", operator, steps=STEPS)))
+    (row,) = small.values(result)
+    assert [call.purpose.task for call in small.calls] == ["answer answer round 1", SIGNALS_1]
+    assert (row["answer_status"], row["_answer_signals"]["caveats"]) == ("none", [])
+    assert moves(small, result) == ["not_found"]
 
 
 def test_none(run):

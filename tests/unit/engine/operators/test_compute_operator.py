@@ -55,6 +55,11 @@ def test_traits_name_what_is_read_of_the_row_and_written():
     assert compute(fields={"a": "input.x"}).written_fields() == ("a", "a_basis")
 
 
+def test_a_field_may_have_the_word_basis_within_its_name():
+    node = compute(fields={"cost_basis_usd": "input.n * 2"})
+    assert node.written_fields() == ("cost_basis_usd", "cost_basis_usd_basis")
+
+
 async def test_a_field_may_read_what_one_before_it_rests_on():
     node = compute(fields={"twice": "input.n * 2", "why": "output.twice_basis.reason"})
     assert node.traits().reads == {"n"}
@@ -77,7 +82,8 @@ def test_rates_of_a_file_become_part_of_the_plan(tmp_path):
     [
         ("from,to,rate,date\nUSD,EUR,1,2024-01-01\n", "no column source"),
         (CSV + "JPY,EUR,x,2024-03-15,ECB\n", "line 3: 'x' is no number"),
-        (CSV + "JPY,EUR,0,2024-03-15,ECB\n", "line 3: the rate from JPY to EUR is above 0"),
+        (CSV + "JPY,EUR,0,2024-03-15,ECB\n", "line 3: the rate from JPY to EUR is a number above 0"),
+        (CSV + "JPY,EUR,NaN,2024-03-15,ECB\n", "line 3: the rate from JPY to EUR is a number above 0"),
         (CSV + "JPY,EUR,1,15 March,ECB\n", "line 3: the date of a rate"),
         (CSV + "JPY,EUR,1,2024-03-15,\n", "line 3: a rate needs"),
     ],

@@ -42,6 +42,18 @@ async def test_values_are_plain_and_cite_their_lines():
     assert len(tools.requests) == 1
 
 
+async def test_of_a_chunk_among_its_neighbours_the_lines_are_numbered_as_gather_shows_it():
+    rendered = f"[Chunk 1] Dear all,\n\n--- Begin Main Chunk ---\n{LETTER}\n--- End Main Chunk ---"
+    prompt = template("{{ input.text_chunk_rendered }}\n\nWho did what?")
+    node = Map(name="find", prompt=prompt, schema=schema(force="boolean"), cite=True)
+    tools = ScriptedTools(lambda _: {"force": said(True, 12)})
+    rows = rows_of({"text_chunk": f"{LETTER}\n", "text_chunk_rendered": rendered}, document="d1")
+    outcome = await run(node, [replaced(rows[0], span=Span(11, 14))], tools)
+    shown = prompt_of(tools.requests[0])
+    assert "[Chunk 1] Dear all,\n\n--- Begin Main Chunk ---\n11: To the Board,\n12: on May 3, 2021" in shown
+    assert outcome.rows[0].cited == {"force": (Span(12, 12),)}
+
+
 async def test_what_stands_in_no_line_is_asked_for_again_and_then_null():
     node = cite(officer="string", force="boolean")
     invented = {"officer": said("Sgt. Tullock", 2), "force": said(True, 2)}

@@ -7,9 +7,10 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 from engine.errors import PipelineError, RunStopped
 from engine.language.expressions import Expression
-from engine.operators.base import Retrieved
+from engine.operators.base import Decision, Outcome, Retrieved
 from engine.operators.filter import Filter
 from engine.operators.map import Map
+from engine.operators.pairs import CONDITIONS
 from engine.operators.reduce import Reduce
 from engine.operators.running import stop_on_failure
 from engine.plan.work import streams
@@ -96,6 +97,15 @@ async def test_fail_run_names_row_and_reason(settings):
         stop_on_failure(node, outcome)
     assert "on_error: record" in caught.value.advice
     assert caught.value.exit_code == 1
+
+
+def test_fail_run_goes_on_where_a_condition_cannot_be_computed_for_a_row():
+    node = asking(on_error="fail_run")
+    condition = Decision(CONDITIONS, "left.n == right.n", "", "undecided", "error", "cannot be computed for 1 rows")
+    stop_on_failure(node, Outcome(decisions=[condition]))
+    pair = Decision("n", "a", "b", "undecided", "error", "the runtime stopped")
+    with pytest.raises(RunStopped, match="about 'a' and 'b': the runtime stopped"):
+        stop_on_failure(node, Outcome(decisions=[condition, pair]))
 
 
 @pytest.mark.parametrize("settings", [{}, {"on_error": "record"}, {"skip_on_error": True}])

@@ -96,7 +96,7 @@ def test_the_number_that_counts(returned, key, value):
     assert Measure(source=SHARE, metric_key=key).value_of({"value": returned}) == value
 
 
-@pytest.mark.parametrize("returned", [None, True, "0.5", -0.1, 1.01, float("nan"), {}, {"f1": 1, "n": 2}])
+@pytest.mark.parametrize("returned", [None, True, "0.5", -0.1, 1.01, float("nan"), 10**400, {}, {"f1": 1, "n": 2}])
 def test_what_is_no_number_from_0_to_1_is_refused(returned):
     with pytest.raises(PipelineError):
         Measure(source=SHARE).value_of({"value": returned})

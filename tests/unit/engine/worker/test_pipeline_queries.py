@@ -21,7 +21,7 @@ from engine.ask.pipeline import pipeline_text
 from engine.ask.proposal import Column, Proposal
 from engine.custody.recording import remove_documents
 from engine.documents.options import ParseOptions
-from engine.errors import UsageError
+from engine.errors import OutsideBorders, UsageError
 from engine.executor.case_documents import load_document
 from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
@@ -30,6 +30,7 @@ from engine.templates import template
 from engine.worker.allowed import allowed_in
 from engine.worker.queries.ask import draft_table
 from engine.worker.queries.desk import Desk
+from engine.worker.queries.pipelines import estimate
 from engine.worker.queries.registry import arguments, find_query
 from engine.worker.session import Session
 from engine.worker.trials import TrialJob, read_item, try_pipeline
@@ -66,6 +67,8 @@ def test_a_change_of_a_card_gives_the_text_and_the_cards(ask: Callable[..., Any]
     refused = ask("pipelines.change", text=EMPTY, change={"do": "rename", "operator": 0, "name": " "})
     assert (refused.text, refused.note[:12]) == (EMPTY, "the name ' '")
     assert ask("pipelines.read", text="a: [").outline.problem.line == 1
+    odd = ask("pipelines.read", text="operations: [{name: a, type: map, limits: [.inf]}]\n")
+    assert odd.outline.cards[0].written == {"limits": "[.inf]"}
 
 
 def test_problems_name_their_operator_key_and_line(ask: Callable[..., Any], tmp_path: Path) -> None:
@@ -257,6 +260,19 @@ def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path
         assert [(job.what, job.hosts) for job in allowed_in(opened)] == [("trial", ("lab.lan:8000",))]
 
 
+def test_a_trial_loads_no_model_file_from_outside_the_pipelines_folder(
+    case: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("elsewhere") / "tiny.gguf"
+    file.touch()
+    text = f"default_model: {file}\n{EMPTY}"
+    with pytest.raises(OutsideBorders, match="the model lies outside the folder of the pipeline") as caught:
+        run_trial(case, tmp_path / "one", text=text)
+    assert (caught.value.path, caught.value.need) == (file, "read")
+    assert run_trial(case, tmp_path / "two", text=text, settings=RunSettings(allow_paths=(file,))).calls == 3
+    assert run_trial(case, tmp_path / "three", text=text, settings=RunSettings(model="other")).items
+
+
 async def converse(case: Path, commands: list[dict[str, Any]], ends: Callable[[dict[str, Any]], bool]) -> list[Any]:
     written = io.StringIO()
     session = Session(ScriptedModels, written)
@@ -295,6 +311,15 @@ def test_the_estimate_counts_the_chosen_documents_alone(ask: Callable[..., Any],
         opened.labels.star(ids[:2])
     starred = ask("pipelines.estimate", text=EMPTY, directory=str(case.parent), case=str(case), input="case:starred=1")
     assert starred.calls == 2
+
+
+def test_an_estimate_that_is_given_up_looks_at_no_more_documents(case: Path, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda event: None, ScriptedModels)
+    answers = iter([False, True])  # there are three documents
+    desk.is_given_up = lambda: next(answers)
+    with pytest.raises(UsageError, match="nobody waits"):
+        estimate(desk, text=EMPTY, directory=str(case.parent), case=str(case))
+    assert list(answers) == []
 
 
 def test_chosen_documents_are_counted_and_drawn(ask: Callable[..., Any], case: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_build_from_the_first_look_to_the_use_of_a_plan(case: Path, question: 
         assert used["name"] == "acts improved"
         assert load_pipeline(Path(used["path"])).plan.steps
         assert (await ask("use", plan=last["chosen"]))["path"] == used["path"]
-        Path(used["path"]).write_text("changed by hand")
+        Path(used["path"]).write_bytes("changed by hand, and not in UTF-8: é".encode("latin-1"))
         assert (await ask("use", plan=last["chosen"]))["name"] == "acts improved 2"
         assert "has no plan 9999" in await ask("use", plan=9999)
 

@@ -72,8 +72,11 @@ def test_a_conversion_is_cancelled_until_its_last_step(path: Path, monkeypatch: 
     async def script(window: Window) -> None:
         window.send(command="convert", id="c1", case=str(path), new_passphrase=FIRST)
         await window.until(lambda event: event["event"] == "ConvertProgress" and event["what"] == "compared")
-        window.send(command="cancel", id="c2")
-        await window.until(lambda event: event.get("id") == "c2" and event["event"] == "CommandAccepted")
+        for id in ("c2", "c3"):  # a second time changes nothing: the work ends in order
+            window.send(command="cancel", id=id)
+        await window.until(lambda event: event.get("id") == "c3" and event["event"] == "CommandAccepted")
+        await asyncio.sleep(0.2)
+        assert not any(event["event"] == "CommandFinished" for event in window.events)
         go_on.set()
         ended = await window.until(lambda event: event.get("id") == "c1" and event["event"] != "CommandAccepted")
         assert (ended["event"], ended["exit_code"]) == ("CommandFinished", 130)

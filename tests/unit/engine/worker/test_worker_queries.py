@@ -341,6 +341,19 @@ def test_a_forgotten_question_is_not_answered(case: Path) -> None:
     play(script)
 
 
+def test_the_id_of_a_forgotten_question_may_be_used_again(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.worker.answering.is_loaded", lambda name: False)  # as for the first of each group
+
+    async def script(window: Window) -> None:
+        window.send(command="ask", id="x", query="documents.tags", case=str(case))
+        window.send(command="forget", id="x")
+        await window.ask("documents.tags", case=str(case))
+        window.send(command="ask", id="x", query="documents.tags", case=str(case))
+        assert (await window.until(lambda e: e.get("id") == "x"))["event"] == "Answered"
+
+    play(script)
+
+
 def test_changes_that_were_asked_for_are_made_before_the_worker_ends(
     case: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
