@@ -15,6 +15,6 @@ if __name__ == "__main__":
     begin(["worker", *sys.argv[1:]])
     from desktop.app import main
 
-    passphrase = sys.stdin.readline().removesuffix("\n") if PASSPHRASE in sys.argv else ""
+    passphrase = sys.stdin.buffer.readline().decode().removesuffix("\n") if PASSPHRASE in sys.argv else ""
     arguments = [word for word in sys.argv if word not in (NETWORK, PASSPHRASE)]
     sys.exit(main(arguments, passphrase=passphrase, network=NETWORK in sys.argv))

@@ -17,15 +17,22 @@ _ENCRYPTED = "Encrypted Redwell cases, with a passphrase (*.redwell)"
 
 
 def ask_for_new_case(parent: QWidget, workspace: Workspace, *, encrypted: bool = False) -> QFileDialog:
-    """Ask where a new case is to be kept, and make it; its kind, plain or encrypted, is chosen there, too."""
+    """Ask where a new case is to be kept, and make it; its kind, plain or encrypted, is chosen there, too.
+
+    A case that is there already is opened as it is.
+    """
 
     def chosen(path: str) -> None:
-        if dialog.selectedNameFilter() == _ENCRYPTED:
+        if Path(path).exists():
+            workspace.said.emit("There is a case of that name already: it was opened, and not replaced.", "")
+            workspace.open_case(path)
+        elif dialog.selectedNameFilter() == _ENCRYPTED:
             ask_for_new_passphrase(parent, workspace, path)
         else:
             workspace.open_case(path, create=True)
 
     dialog = save_dialog(parent, "New case", chosen, f"{CASES};;{_ENCRYPTED}")
+    dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # nothing is replaced, whatever is said
     dialog.selectNameFilter(_ENCRYPTED if encrypted else CASES)
     dialog.open()
     return dialog

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, 
 from desktop.buttons import tool_button
 from desktop.client import Ask
 from desktop.viewer import Viewer
+from desktop.words import time_text
 from desktop.workspace import Workspace
 from engine.worker.contract import results
 from engine.worker.contract.names import NamePlace
@@ -163,7 +164,7 @@ def _said(cell: CellDetails) -> list[str]:
     if cell.value != cell.original:
         lines.append(f"The model wrote: {_text(cell.original) or '(nothing)'}")
     if cell.verdict:
-        lines.append(f"{cell.verdict.capitalize()} by {cell.who}, {cell.made_at[:16].replace('T', ' ')} UTC")
+        lines.append(f"{cell.verdict.capitalize()} by {cell.who}, {time_text(cell.made_at)}")
     if cell.note:
         lines.append(f"Note: {cell.note}")
     return lines

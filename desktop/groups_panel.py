@@ -93,10 +93,15 @@ class GroupsPanel(QWidget):
         self._workspace.client.forget(self._question)
 
     def _chosen(self) -> None:
+        self.list.clear()  # its values are of the column before
+        self.list.scrollToTop()
         self.grouped.emit(self.chosen)
         self.refresh()
 
     def _show(self, group: Group) -> None:
+        """Show other counts; the place in the list stays, and so does the group that has the keyboard."""
+        current, scrolled = self.list.currentItem(), self.list.verticalScrollBar().value()
+        chosen = current.data(0, _VALUE) if current is not None and self.list.hasFocus() else None
         self.list.clear()
         everything = QTreeWidgetItem(self.list, ["(all)", ""])
         everything.setData(0, _VALUE, "")
@@ -108,6 +113,11 @@ class GroupsPanel(QWidget):
         if group.others:
             more = QTreeWidgetItem(self.list, [counted(group.others, "more value")])
             more.setFlags(Qt.ItemFlag.NoItemFlags)
+        for item in map(self.list.topLevelItem, range(self.list.topLevelItemCount())):
+            if item is not None and chosen is not None and item.data(0, _VALUE) == chosen:
+                self.list.setCurrentItem(item)
+        self.list.doItemsLayout()  # else the bar does not know yet how far it goes
+        self.list.verticalScrollBar().setValue(scrolled)
 
     def _pick(self, item: QTreeWidgetItem) -> None:
         self.picked.emit(self.column.currentText(), str(item.data(0, _VALUE) or ""))

@@ -146,7 +146,8 @@ class IngestPanel(QFrame):
             self._show(f"There are no files in {estimates[0].folder}.", self.dismiss)
             self._offers.clear()
         elif files == known:
-            sentence = _what_is_there(files, sum(estimate.removed for estimate in estimates))
+            removed, unread = sum(e.removed for e in estimates), sum(e.unread for e in estimates)
+            sentence = _what_is_there(files, removed, unread)
             self._show(f"{named}: {sentence}", self.dismiss)
             self._offers.clear()
         else:
@@ -314,7 +315,7 @@ class IngestPanel(QFrame):
             self._offer_rest()
 
     def _offer_rest(self) -> None:
-        self._offers, self._going = [*self._going, *self._offers], []
+        self._offers, self._going, self._asks = [*self._going, *self._offers], [], False
         if self._offers:
             self._ask_estimates()
         else:
@@ -335,9 +336,16 @@ def _is_typed_into(widget: QWidget | None) -> bool:
     return isinstance(widget, QPlainTextEdit | QTextEdit)
 
 
-def _what_is_there(files: int, removed: int) -> str:
-    """Say that there is nothing to read, and where what was removed is found."""
-    sentence = "it is already in the case." if files == 1 else f"all {files:,} files are already in the case."
+def _what_is_there(files: int, removed: int, unread: int) -> str:
+    """Say that there is nothing to read, and where what could not be read, or was removed, is found."""
+    if unread == files:
+        sentence = "it" if files == 1 else f"all {files:,} files"
+        sentence += " could not be read, and did not change since: see Not read."
+    elif unread:
+        sentence = f"{files - unread:,} of {files:,} files are already in the case; the rest could not be read: "
+        sentence += "see Not read."
+    else:
+        sentence = "it is already in the case." if files == 1 else f"all {files:,} files are already in the case."
     if not removed:
         return sentence
     return f"{sentence} You removed {removed:,} of them: tick Removed from the case to put them back."

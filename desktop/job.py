@@ -36,7 +36,7 @@ _SAID = {
     "try": "A preview is being made.",
 }
 
-_SECRET = ("passphrase", "new_passphrase")
+_SECRET = ("passphrase", "new_passphrase", "password")
 """Keys of commands that are passed on and not kept."""
 
 

@@ -127,7 +127,8 @@ class NamesPanel(QWidget):
         self._workspace.said.emit(
             "Your decision about the name is kept.", " ".join(t for t in (rows, mixed, kept) if t)
         )
-        self.show_name(self._run, self._column, self._name)
+        if self._name:  # else no name is shown any more
+            self.show_name(self._run, self._column, self._name)
 
     def _show(self, history: NameHistory) -> None:
         forms, others = history.forms, history.others

@@ -29,7 +29,7 @@ from desktop.results_table import ResultsTable
 from desktop.said_label import SaidLabel
 from desktop.splitters import split
 from desktop.timeline_panel import TimelinePanel
-from desktop.words import counted
+from desktop.words import counted, time_text
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo, RunEntry
 
@@ -274,5 +274,4 @@ class ResultsLayout(QWidget):
 
 def run_text(run: RunEntry) -> str:
     """Name a run, with when it began and how many rows it has."""
-    started = run.started_at[:16].replace("T", " ")
-    return f"{run.name}, {started}, {counted(run.rows or 0, 'row')}"
+    return f"{run.name}, {time_text(run.started_at)}, {counted(run.rows or 0, 'row')}"

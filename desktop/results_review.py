@@ -28,7 +28,7 @@ _STEPS = {
     "note": "the note on {}",
     "rename": "the other name in {}",
 }
-_VERDICTS = {"accept": "accepted", "reject": "rejected", "clear": "without a verdict"}
+_VERDICTS = {"accept": "accepted", "reject": "rejected"}
 _UNDO = "Ctrl+Z takes that back."
 _STILL_DECIDED = (
     "The question still has your decision about the names.",
@@ -59,34 +59,39 @@ class ResultsReview(QObject):
         super().__init__(table)
         self._workspace, self._model, self._table, self._progress = workspace, model, table, progress
         self._selection = selection
+        self._asked = ""  # the question how far the review is
         model.edited.connect(self._correct)
 
     def changed(self) -> None:
         """Show what the case has now."""
         self._model.refresh()
         show = while_open(self._workspace, self._show_progress)
-        self._workspace.ask(reviews.PROGRESS, show, run=self._model.run)
+        self._workspace.client.forget(self._asked)  # it may be about another run
+        self._asked = self._workspace.ask(reviews.PROGRESS, show, run=self._model.run)
 
     def judge(self, kind: str, *, cell: bool = False) -> None:
         """Accept or reject the selected rows, or the current cell, or take that back; then go to the next row."""
         column = self._column() if cell else ""
         if cell and not column:
             return
+        run = self._model.run
         if self._selection.count and not cell:
-            self._selection.use(lambda rows: self._judge(kind, "", rows))
+            self._selection.use(lambda rows: self._judge(run, kind, "", rows))
         else:
             current = self._table.currentIndex().data(ROW_ROLE)
-            self._judge(kind, column, [current.id] if isinstance(current, ShownRow) else [])
+            self._judge(run, kind, column, [current.id] if isinstance(current, ShownRow) else [])
 
-    def _judge(self, kind: str, column: str, rows: list[str]) -> None:
+    def _judge(self, run: str, kind: str, column: str, rows: list[str]) -> None:
         if not rows or not self._may_edit():
             return
         where = f"{column} of {self._named(rows)}" if column else self._named(rows)
-        said = f"{where} {'is' if len(rows) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
+        said = f"the verdict on {where} is taken back. What was said of single cells stays."
+        if kind in _VERDICTS:
+            said = f"{where} {'is' if len(rows) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
         self._workspace.edit(
             reviews.JUDGE,
             while_open(self._workspace, lambda count: self.said.emit(said[:1].upper() + said[1:])),
-            run=self._model.run,
+            run=run,
             rows=rows,
             kind=kind,
             column=column,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop.client import Answer
 from desktop.open_case import while_open
@@ -91,6 +91,7 @@ class RunQueue(QObject):
         """The case of the entry that goes on, or was the last."""
         self._going: QueueEntry | None = None  # as it was when it was begun
         self._allowed: dict[int, dict[str, Any]] = {}  # by entry, what a person let it do once
+        self._wanted = 0  # the entry that is begun when what goes on beside the queue has ended, 0 for none
         self._edits = 0
         self._unanswered = 0
         workspace.case_opened.connect(lambda path: self._opened())
@@ -100,6 +101,10 @@ class RunQueue(QObject):
         workspace.clarify_wanted.connect(self.clarify)
         workspace.job.finished.connect(self._finished)
         workspace.job.failed.connect(self._failed)
+        # Later, for others hear of the end too, and may go on: with the next folder to be read.
+        begin_later = lambda *ended: QTimer.singleShot(0, self, self._begin_wanted)  # noqa: E731
+        workspace.job.finished.connect(begin_later)
+        workspace.job.failed.connect(begin_later)
         workspace.client.ready.connect(self.load)
         workspace.case_changed.connect(self._changed)
 
@@ -160,7 +165,7 @@ class RunQueue(QObject):
         def added(entries: list[QueueEntry]) -> None:
             self._take(entries)
             entry = entries[-1].id
-            if not self.start(entry):
+            if not self.begin(entry):
                 self.added.emit(entry)
 
         self._edit(queue.ADD, added, pipeline=pipeline, input=given, model="")
@@ -170,7 +175,7 @@ class RunQueue(QObject):
 
         def added(entries: list[QueueEntry]) -> None:
             self._take(entries)
-            self.start(entries[-1].id)
+            self.begin(entries[-1].id)
 
         known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
         self._edit(queue.ADD, added, **known)
@@ -185,7 +190,7 @@ class RunQueue(QObject):
 
         def clarified(reply: Clarified) -> None:
             self._take(reply.queue)
-            begun = self.start(reply.entry)
+            begun = self.begin(reply.entry)
             how = "is asked again now" if begun else "is asked again when the current job has ended"
             self._space.said.emit(f"{question} {how}. All other answers are kept.", "")
 
@@ -196,6 +201,8 @@ class RunQueue(QObject):
         """Take an entry off, and what it was allowed, for its id is given anew; not the one that goes on."""
         if id != self.current:
             self._allowed.pop(id, None)
+            if id == self._wanted:
+                self._wanted = 0
             self._edit(queue.REMOVE, entry=id)
 
     def move(self, id: int, step: int) -> None:
@@ -207,12 +214,26 @@ class RunQueue(QObject):
         if id != self.current:
             self._edit(queue.CHOOSE, entry=id, input=given, model=model, trust_code=trust_code)
 
+    def begin(self, id: int = 0) -> bool:
+        """Begin an entry as `start` does; where something goes on beside the queue, do so when that has ended."""
+        if self.start(id):
+            return True
+        entry = self.entry(id) if id else self.next_waiting()
+        if entry is not None and not self.current:
+            self._wanted = self._wanted or entry.id
+        return False
+
+    def _begin_wanted(self) -> None:
+        if self._wanted and not self._space.job.is_going:
+            wanted, self._wanted = self._wanted, 0
+            self.start(wanted)
+
     def start(self, id: int = 0) -> bool:
         """Begin an entry, or the next one that waits; False when there is none or something is going on."""
         entry = self.entry(id) if id else self.next_waiting()
         if entry is None or self._space.job.is_going or not self._space.case:
             return False
-        self._going, self.case = entry, self._space.case
+        self._going, self._wanted, self.case = entry, 0, self._space.case
         self._mark(entry, "running", "")
         parameters = {"pipeline": entry.pipeline, "case": self.case, **self._space.reading_options()}
         chosen = {"input": entry.input, "model": entry.model, "trust_code": entry.trust_code}
@@ -232,7 +253,7 @@ class RunQueue(QObject):
         if entry is None or entry.pipeline != refused.pipeline:
             return
         self._allowed[id] = refusal.granted(self._allowed.get(id, {}))
-        if not self.start(id):
+        if not self.begin(id):
             self._replace(replace(entry, state="waiting", told=""))
             self._edit(queue.MARK, entry=id, state="waiting", told="")
 
@@ -247,7 +268,7 @@ class RunQueue(QObject):
             self.load()
 
     def _opened(self) -> None:
-        self.entries, self.is_known, self._allowed = [], False, {}
+        self.entries, self.is_known, self._allowed, self._wanted = [], False, {}, 0
         self.changed.emit()
         self.load()
 
@@ -301,8 +322,6 @@ class RunQueue(QObject):
 
     def _finished(self, code: int) -> None:
         if self._going is None:
-            if self._space.job.name != "run":
-                self.changed.emit()
             return
         if code == CANCELLED:
             self._end(self._going, "cancelled", "stopped; what was finished is kept", go_on=False)

@@ -109,7 +109,8 @@ class RunView(QWidget):
         self.reasons.show_rows([*run.reasons, *([more] if others else [])])
         left_out = sum(reason.rows for reason in self.reasons.rows)
         self.tabs.setTabText(1, f"Left out ({left_out:,})" if left_out else "Left out")
-        self._show_asked_back(run.run_id, run.asked_back)
+        is_here = self._space.job.given.get("case") == self._space.case  # else it would be answered in another case
+        self._show_asked_back(run.run_id, run.asked_back if is_here else ())
         if not self._refresh.isActive():
             self._refresh.start()
 

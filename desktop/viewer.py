@@ -18,6 +18,7 @@ from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
 from engine.worker.contract import Query, documents, pages, search
 from engine.worker.contract.documents import Section
+from engine.worker.contract.events import DocumentRead, Event
 from engine.worker.contract.pages import PageLine, PagePicture, PageText
 
 ZOOM_STEP = 1.25
@@ -84,6 +85,7 @@ class Viewer(QWidget):
         self.sections = SectionsBox(workspace)
         self.sections.chosen.connect(lambda page, line: self.show_document(self._document, page, line=line))
         self.page_shown.connect(self.sections.show_page)
+        workspace.client.told.connect(self._take)
         self._title = ElidedLabel()
         self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._hint.hide()
@@ -129,12 +131,23 @@ class Viewer(QWidget):
         self._show_parts(shown=True)
         self._ask_lines()
 
+    def _take(self, event: Event) -> None:
+        """Show a document as it is now that it was read again, at the same place."""
+        if isinstance(event, DocumentRead) and (event.document_id, event.status) == (self._document, "parsed"):
+            self._forget_found()
+            self.sections.clear()
+            self._shown, self._place = ("", 0), self._scrolled()
+            if self.isVisible():  # else it is asked for when it is seen again
+                self._ask_lines()
+
+    def _scrolled(self) -> tuple[int, int]:
+        return self.view.horizontalScrollBar().value(), self.view.verticalScrollBar().value()
+
     def _leave(self) -> None:
         """Keep how the document is shown now, for when it is shown again."""
         if self._document:
-            place = (self.view.horizontalScrollBar().value(), self.view.verticalScrollBar().value())
             self._left.pop(self._document, None)
-            self._left[self._document] = Left(self._fits, self._zoom, self._turn, self._page, place)
+            self._left[self._document] = Left(self._fits, self._zoom, self._turn, self._page, self._scrolled())
             while len(self._left) > _MOST_LEFT:
                 self._left.pop(next(iter(self._left)))
 
@@ -331,7 +344,8 @@ class Viewer(QWidget):
     def _show_found(self, places: list[tuple[int, int]]) -> None:
         self._found = places
         self._bar.count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
-        if places and self._page not in {page for page, _ in self._found}:
+        here = {line.number for line in self.view.lines}  # of a long text, not all that is on the page
+        if places and not any(page == self._page and line in here for page, line in places):
             self._find_next()
         self._mark_found()
 

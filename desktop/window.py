@@ -293,6 +293,8 @@ class MainWindow(QMainWindow):
     def _ask_to_leave(self) -> None:
         """Say what is going on, and close when a person says so, or closes the window once more."""
         more = "What is finished is kept. It goes on from there when you start it again."
+        if self.workspace.job.name == "convert":
+            more = "The case then stays as it was."
         self._leaving = self._ask_to_close(self.workspace.job.told, more, "Go on working")
 
     def _ask_to_close(self, told: str, more: str, no: str) -> QMessageBox:

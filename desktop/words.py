@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
 
 _KILO = 1000
@@ -24,6 +25,11 @@ def for_window(advice: str) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """Write `1 file`, `1,200 files`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def time_text(at: str) -> str:
+    """Write a time that is kept in UTC in the time of this place, to the minute; empty for none."""
+    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M") if at else ""
 
 
 def size_text(size_bytes: int) -> str:

@@ -15,7 +15,7 @@ from desktop.open_case import while_open
 from desktop.settings_values import number_of
 from engine.worker.contract import Query
 from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
-from engine.worker.contract.events import CaseChanged, DocumentFailed, DocumentRead, Event
+from engine.worker.contract.events import CaseChanged, CaseNoted, DocumentFailed, DocumentRead, Event
 from engine.worker.contract.offline import Tried
 from engine.worker.contract.sample import COPY
 
@@ -269,6 +269,8 @@ class Workspace(QObject):
                 self.case_changed.emit(event.query)
                 if event.query == "documents.remove":
                     self._count()
+            case CaseNoted():
+                self.said.emit(event.message, event.advice)
 
     def _tell_change(self) -> None:
         if self.case:

@@ -17,6 +17,8 @@ from engine.errors import UsageError
 from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain
 from engine.text.person_names import PersonName, compare_first_names, parse_name, surnames_alike
+from engine.values.base import ORIGINAL
+from engine.values.cells import is_typed
 from storage.case import Case
 from storage.documents import Documents
 from storage.evidence import EvidenceRecord
@@ -66,10 +68,16 @@ class Gold:
         return str(best["id"]) if best else f"{name}?"
 
     def claimed(self, values: Any, files: Iterable[str]) -> list[Pair]:
-        """List the pairs that a cell claims which holds a name, or a list of them, of these records."""
-        names = values if isinstance(values, list) else [values]
+        """List the pairs that a cell claims which holds a name (or null), or a list of them, of these records."""
+        names = filter(None, map(_name, values if isinstance(values, list) else [values]))
         ordered = sorted(files)
-        return [(file, self.officer(str(name), ordered)) for name in names for file in ordered]
+        return [(file, self.officer(name, ordered)) for name in names for file in ordered]
+
+
+def _name(value: Any) -> str:
+    """Return the name that a value is, of one of type `person` as the record writes it; empty where there is none."""
+    written = value[ORIGINAL] if is_typed(value) else value
+    return str(written or "").strip()
 
 
 def _fits(name: PersonName, officer: Mapping[str, Any]) -> bool:

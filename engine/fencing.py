@@ -83,6 +83,8 @@ def why_network(arguments: Sequence[str]) -> str:
             return reason
     if command == "worker":
         return why_serving()
+    if words == ("models", "measure") or "--measure" in options:
+        return next(filter(None, map(_why_folder, arguments)), "")
     if words in SERVER_ASKING_COMMANDS or words[:1] in SERVER_ASKING_COMMANDS:
         return _why_servers()
     return _why_asking(arguments) if command in ASKING_COMMANDS else ""
@@ -130,8 +132,8 @@ def _why_asking(arguments: Sequence[str]) -> str:
                 return f"the model {name} is a server"
         except ModelError:
             continue  # no address: the command says so
-        if _is_folder(name):
-            return f"the model {name} is run by vLLM, whose parts speak by sockets of this machine"
+        if reason := _why_folder(name):
+            return reason
     return ""
 
 
@@ -171,11 +173,14 @@ def _texts_below_models(value: Any, *, is_model: bool) -> Iterator[str]:
             yield from _texts_below_models(below, is_model=is_model)
 
 
-def _is_folder(name: str) -> bool:
+def _why_folder(name: str) -> str:
+    """Say why a model may reach the network that is a folder of weights; "" for others."""
     from models.cache_place import models_folder  # noqa: PLC0415
     from models.install import FOLDER_PREFIX  # noqa: PLC0415
     from models.model_folder import is_model_folder  # noqa: PLC0415
     from models.paths import expanded  # noqa: PLC0415
 
     place = name.removeprefix(FOLDER_PREFIX)
-    return bool(place) and any(is_model_folder(path) for path in (expanded(place), models_folder() / place))
+    if not place or not any(is_model_folder(path) for path in (expanded(place), models_folder() / place)):
+        return ""
+    return f"the model {name} is run by vLLM, whose parts speak by sockets of this machine"

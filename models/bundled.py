@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from pathlib import Path
 
 from models.cache_place import bundled_folder, make_private_folder, models_folder
@@ -33,9 +33,10 @@ def _link(source: Path, root: Path) -> None:
         if (source / file.path).is_file() and not (root / file.path).exists():
             target = root / file.path
             make_private_folder(target.parent)
-            fresh = target.with_name(f".{target.name}.{os.getpid()}")
-            fresh.symlink_to(source / file.path)
-            fresh.replace(target)
+            with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:  # others may link it at this moment
+                fresh = Path(work) / "link"
+                fresh.symlink_to(source / file.path)
+                fresh.replace(target)
 
 
 def is_bundled(path: Path) -> bool:

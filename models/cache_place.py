@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,20 @@ def cache_folder() -> Path:
 def models_folder() -> Path:
     """Return where weights are kept; it may not exist yet."""
     return cache_folder() / "models"
+
+
+def made_models_folder() -> Path:
+    """Return where weights are kept, made where it was missing; raises ModelError where it cannot be written."""
+    root = models_folder()
+    try:
+        make_private_folder(root)
+        if not os.access(root, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise ModelError(
+            f"{root} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE to a folder that can be written."
+        ) from error
+    return root
 
 
 def bundled_folder() -> Path:
@@ -47,11 +63,13 @@ def make_private_folder(folder: Path) -> Path:
 
 def write_private(file: Path, text: str) -> None:
     """Keep a text in the cache, in place of an earlier one; raises ModelError where it cannot be written."""
-    part = file.with_suffix(".part")
     try:
         make_private_folder(file.parent)
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+        # A place of its own: another command may write the same file at this moment.
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".writing-") as work:
+            part = Path(work) / file.name
+            part.write_text(text, encoding="utf-8")
+            part.replace(file)
     except OSError as error:
         raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.bundled import link_bundled_models
-from models.cache_place import make_private_folder, models_folder
+from models.cache_place import made_models_folder, models_folder
 from models.catalog import CatalogEntry, catalog
 from models.errors import ModelError, ModelMissing
 from models.install import InstalledModel, add
 from models.model_folder import is_model_folder
 from models.own_models import id_of, own_models
 from models.placing import delete, place_copy, require_space
-from models.verification import Progress, digest_of, no_progress, sha256_of, verify
+from models.verification import Progress, digest_of, no_progress, record_path, remember, seal, sha256_of, verify
 
 
 def export_models(folder: Path, ids: Sequence[str] = (), *, progress: Progress = no_progress) -> list[Path]:
@@ -77,7 +77,8 @@ def holds_models(folder: Path) -> bool:
     """Say whether a folder holds models, as `export_models` leaves them, and is not itself one."""
     if not folder.is_dir() or is_model_folder(folder):
         return False
-    return any(folder.glob("*.gguf")) or any((folder / entry.place).exists() for entry in catalog())
+    known = any((folder / entry.place).exists() for entry in catalog())
+    return known or any(folder.glob("*.gguf")) or any(map(is_model_folder, folder.glob("*/")))
 
 
 def add_models(folder: Path, *, progress: Progress = no_progress) -> list[InstalledModel]:
@@ -85,20 +86,16 @@ def add_models(folder: Path, *, progress: Progress = no_progress) -> list[Instal
 
     Raises WeightsCorrupt, BadModelFile, BadModelFolder or ModelError; models that were taken before stay.
     """
-    root = models_folder()
-    make_private_folder(root)
-    known = [entry for entry in catalog() if entry.folder and (folder / entry.place).is_dir()]
+    root = made_models_folder()
+    known = [entry for entry in catalog() if (folder / entry.place).exists()]
     added = [_add_known(folder, entry, root, progress) for entry in known]
-    added += [add(path, progress=progress) for path in sorted(folder.glob("*.gguf"))]
-    others = sorted(
-        path for path in folder.glob("*/") if is_model_folder(path) and path.name not in {e.place for e in known}
-    )
-    return [*added, *(add(path, progress=progress) for path in others)]
+    others = [*sorted(folder.glob("*.gguf")), *sorted(filter(is_model_folder, folder.glob("*/")))]
+    places = {entry.place for entry in known}
+    return [*added, *(add(path, progress=progress) for path in others if path.name not in places)]
 
 
 def _add_known(folder: Path, entry: CatalogEntry, root: Path, progress: Progress) -> InstalledModel:
-    """Take a model of several files in one step, after each was compared with its pinned hash."""
-    require_space(root, entry.bytes)
+    """Take a model of the catalogue in one step, after each of its files was compared with its pinned hash."""
     with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
         fresh = Path(work)
         for file in entry.files:
@@ -110,4 +107,5 @@ def _add_known(folder: Path, entry: CatalogEntry, root: Path, progress: Progress
         verify(fresh, entry.place, entry.files, progress=progress)
         delete(root / entry.place)
         (fresh / entry.place).replace(root / entry.place)
+    remember(record_path(root, entry.place), {f.path: seal(root / f.path, f.sha256) for f in entry.files})
     return InstalledModel(root / entry.place, digest_of(entry.files), entry.title, entry)

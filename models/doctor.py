@@ -20,7 +20,7 @@ from models.check import Check
 from models.errors import ModelError
 from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
 from models.hardware import Hardware, inspect_hardware
-from models.install import find_model, list_models
+from models.install import find_model, list_models, smallest_file
 from models.rates import machine_key
 from models.selftest import run_child, run_selftest
 
@@ -89,11 +89,9 @@ def check_runtime(*, again: bool = True) -> Check:
             name, False, "llama-cpp-python is not installed", "Install Redwell again (from source: `make setup`)."
         )
     version = importlib.metadata.version("llama-cpp-python")
-    here = [status for status in list_models() if status.kind == "language" and status.installed]
-    installed = [status for status in here if status.path.is_file() and not status.is_broken]
-    if not installed:
+    smallest = smallest_file()
+    if smallest is None:
         return Check(name, True, f"{version}, not tried: no model is installed")  # the default model's check says so
-    smallest = min(installed, key=lambda status: status.bytes)
     state = smallest.path.stat()
     weights = f"{smallest.path.name} of {state.st_size} bytes, {state.st_mtime_ns}"
     key = f"{version} of {_built_at()}{_named_processor()}: {machine_key(weights)}"
@@ -188,6 +186,9 @@ def check_cards(hardware: Hardware) -> list[Check]:
 def check_memory() -> Check:
     """Compare what the default model needs with what is free now: its whole context, or as much as fits."""
     status = next(s for s in list_models() if s.is_default and s.kind == "language")
+    if status.is_broken:
+        advice = "Choose another model: `redwell models default ID`."
+        return Check("Memory", False, f"not known: {status.problem}", advice)
     memory = status.memory
     detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
     free = memory.available_bytes - SPARE_BYTES

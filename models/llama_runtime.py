@@ -117,6 +117,8 @@ def processor_variants() -> dict[str, Path]:
 def processor_variant() -> str:
     """Return the kind of processor that llama.cpp's library was loaded for, "" where it was built for one alone."""
     _begin()
+    if not processor_variants():  # and only Linux could say what is loaded
+        return ""
     return next((Path(path).stem.removeprefix(_VARIANT) for path in _loaded(_VARIANT)), "")
 
 

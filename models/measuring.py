@@ -13,12 +13,13 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from models.errors import ModelError
+from models.download import never
+from models.errors import InstallStopped, ModelError
 from models.fence.process import die_with_parent
 from models.install import find_model
 from models.isolation.cage import end
@@ -98,14 +99,18 @@ def _writing(number: int, count: int) -> Request:
     return Request((Segment("user", text),), canonical_json(schema), Sampling(max_tokens=512), seed=number)
 
 
-def measure_model(name: str = "") -> Rates:
+def measure_model(name: str = "", *, is_given_up: Callable[[], bool] = never) -> Rates:
     """Measure an installed model in a child process and remember it; "" is the default model. Raises ModelError.
 
-    The layout of replies is tried for models that are not of the catalogue.
+    The layout of replies is tried for models that are not of the catalogue. Given up, it stops soon.
     """
     model = find_model(name)
     options = [] if model.entry else [LAYOUT_OPTION]
-    answer = run_child("models.measuring", model.path, *options, timeout_seconds=TIMEOUT_SECONDS)
+    answer = run_child(
+        "models.measuring", model.path, *options, timeout_seconds=TIMEOUT_SECONDS, is_given_up=is_given_up
+    )
+    if answer is None and is_given_up():
+        raise InstallStopped("measuring was stopped", advice="Measure the model again.")
     if answer is None:
         raise ModelError(f"measuring took longer than {TIMEOUT_SECONDS:.0f} s", advice="Close other programs.")
     try:

@@ -11,6 +11,7 @@ from models.cache_place import write_private
 from models.catalog import catalog
 from models.errors import ModelError
 from models.model_folder import is_model_folder
+from models.servers.remembered import list_servers
 
 CHOICE = "default.txt"
 """Names the model that is used when none is named, in the folder of models."""
@@ -31,21 +32,34 @@ def id_of(path: Path) -> str:
 def checked_name(name: str) -> str:
     """Check the name of a user's own model; raises ModelError."""
     name = name.removesuffix(".gguf")
-    taken = {label for entry in catalog() for label in (entry.id, entry.place.removesuffix(".gguf"))}
-    if not re.fullmatch(r"[^\s/\\:.-][^/\\:\0-\x1f]{0,127}", name) or name.lower() in taken:
+    if not re.fullmatch(r"[^\s/\\:.-][^/\\:\0-\x1f]{0,127}", name) or is_reserved(name):
         raise ModelError(
             f"{name!r} cannot be the name of a model of your own",
-            advice="Give another with --name: up to 128 characters without / \\ and :, and no name of the catalogue.",
+            advice="Give another with --name: up to 128 characters without / \\ and :, and no name of the catalogue "
+            "or of a server.",
         )
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Say whether a name is that of a model of the catalogue, in whatever capitals, or of a server."""
+    labels = {label for entry in catalog() for label in (entry.id, entry.place.removesuffix(".gguf"))}
+    return name.lower() in labels or name in {server.name for server in list_servers()}
 
 
 def refuse_taken_name(target: Path) -> None:
     """Raise ModelError: another model than the one at hand is kept under that name."""
     raise ModelError(
         f"another model is already kept as {target.name}",
-        advice=f"Choose another name, or remove the other: `redwell models remove {shlex.quote(target.stem)}`.",
+        advice=f"Choose another name, or remove the other: `redwell models remove {shlex.quote(id_of(target))}`.",
     )
+
+
+def refuse_name_of_folder(target: Path) -> None:
+    """Raise ModelError where a model folder is called as a file would be: by one name only one could be meant."""
+    folder = target.with_suffix("")
+    if is_model_folder(folder):
+        refuse_taken_name(folder)
 
 
 def read_choice(root: Path) -> str:

@@ -13,6 +13,8 @@ from models.errors import ModelError
 SPARE_BYTES = 64 * 1024 * 1024
 """Room kept free on the disk beside the model itself."""
 
+MORE_ROOM = "Free some disk space, or set REDWELL_CACHE to a folder on a larger disk."
+
 
 def require_space(root: Path, needed_bytes: int) -> None:
     """Raise ModelError unless the disk has room for so many bytes more."""
@@ -20,7 +22,7 @@ def require_space(root: Path, needed_bytes: int) -> None:
     if needed_bytes + SPARE_BYTES > free:
         raise ModelError(
             f"{root} has {free / 1e6:,.0f} MB free, and {(needed_bytes + SPARE_BYTES) / 1e6:,.0f} MB are needed",
-            advice="Free some disk space, or set REDWELL_CACHE to a folder on a larger disk.",
+            advice=MORE_ROOM,
         )
 
 
@@ -43,16 +45,24 @@ def place_copy(source: Path, target: Path, root: Path) -> None:
             shutil.copyfile(source, target)
         except OSError as error:
             raise ModelError(
-                f"{source} cannot be copied to {root}: {error.strerror or error}",
-                advice="Free some disk space, or set REDWELL_CACHE to a folder on a larger disk.",
+                f"{source} cannot be copied to {root}: {error.strerror or error}", advice=MORE_ROOM
             ) from error
 
 
 def size_of(path: Path) -> int:
     """Add up the bytes of a file, or of a folder's files; 0 where there is nothing."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size if path.exists() else 0
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def freed_by(path: Path) -> int:
+    """Return the bytes that the disk has again once `path` is deleted: none of a file that lies elsewhere as well."""
+    if path.is_symlink():
+        return 0
+    return sum(file.stat().st_size for file in _files(path) if file.stat().st_nlink == 1)
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
 
 
 def delete(path: Path) -> None:

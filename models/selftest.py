@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from models.download import never
 from models.errors import ModelError
 from models.fence.process import die_with_parent
 from models.isolation.cage import end, enter_model_cage, model_environment
@@ -27,6 +28,9 @@ from models.protocol import ModelSpec, Request, Sampling, Segment, runtime_of
 Result = TypeVar("Result")
 
 TIMEOUT_SECONDS = 300.0
+LOOK_SECONDS = 0.2
+"""How often a child that goes on looks whether it was given up."""
+
 PROMPT = "Records of a fictional harbour, read aloud. " * 20
 """Long enough for the matrix kernels of prompt evaluation, which differ from those of a single token."""
 
@@ -45,33 +49,38 @@ class SelfTest:
     reproducible: bool = False
 
 
-def run_selftest(model: Path) -> SelfTest:
+def run_selftest(model: Path, *, is_given_up: Callable[[], bool] = never) -> SelfTest:
     """Decode once in a child process with the model at that path. Never raises for what the child does."""
     began = time.monotonic()
-    answer = run_child("models.selftest", model, timeout_seconds=TIMEOUT_SECONDS)
+    answer = run_child("models.selftest", model, timeout_seconds=TIMEOUT_SECONDS, is_given_up=is_given_up)
     if answer is None:
         return SelfTest(False, f"no answer within {TIMEOUT_SECONDS:.0f} s", TIMEOUT_SECONDS)
     return judge(answer.returncode, answer.stdout, answer.stderr, time.monotonic() - began)
 
 
 def run_child(
-    module: str, model: Path, *options: str, timeout_seconds: float
+    module: str, model: Path, *options: str, timeout_seconds: float, is_given_up: Callable[[], bool] = never
 ) -> subprocess.CompletedProcess[str] | None:
-    """Run a module of ours as a program on a model file; None when it took too long."""
+    """Run a module of ours as a program on a model; None when it took too long, or soon after it was given up."""
     root = str(Path(__file__).resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    try:
-        return subprocess.run(
-            [sys.executable, "-m", module, str(model), *options],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout_seconds,
-            check=False,
-            env={**model_environment(), "PYTHONPATH": os.pathsep.join(paths)},
-        )
-    except subprocess.TimeoutExpired:
-        return None
+    # -P: no module of the current folder, which may be one of records.
+    command = [sys.executable, "-P", "-m", module, str(model), *options]
+    environment = {**model_environment(), "PYTHONPATH": os.pathsep.join(paths)}
+    pipe, last = subprocess.PIPE, time.monotonic() + timeout_seconds
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment
+    ) as process:
+        try:
+            while time.monotonic() < last and not is_given_up():
+                try:
+                    output, complaint = process.communicate(timeout=LOOK_SECONDS)
+                except subprocess.TimeoutExpired:
+                    continue
+                return subprocess.CompletedProcess(command, process.returncode, output, complaint)
+            return None
+        finally:
+            process.kill()  # of one that has ended it does nothing
 
 
 def run_caged(model: Path, work: Callable[[Path], Coroutine[Any, Any, Result]]) -> Result:
@@ -105,11 +114,11 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
 
 async def _ask_once(model: Path) -> dict[str, object]:
     # Imported here: the parent must not load the runtime that may crash.
-    from models.llama_runtime import processor_variant  # noqa: PLC0415
     from models.opening import open_here  # noqa: PLC0415
 
-    small = {"context_tokens": 2048, "running": 8, "kept": 0}
-    backend = open_here(ModelSpec("llama", model.stem, str(model), "self-test", small))
+    runtime = runtime_of(model)
+    small = {"context_tokens": 2048, "running": 8, **({"kept": 0} if runtime == "llama" else {})}
+    backend = open_here(ModelSpec(runtime, model.stem, str(model), "self-test", small))
 
     def request(text: str) -> Request:
         schema = json.dumps({"type": "boolean"})
@@ -123,7 +132,11 @@ async def _ask_once(model: Path) -> dict[str, object]:
     finally:
         await backend.close()
     same = (alone.text, alone.probabilities) == (again.text, again.probabilities)
-    kind = processor_variant()
+    kind = ""
+    if runtime == "llama":
+        from models.llama_runtime import processor_variant  # noqa: PLC0415
+
+        kind = processor_variant()
     return {"prompt_tokens": alone.prompt_tokens, "text": alone.text, "reproducible": same, "processor": kind}
 
 

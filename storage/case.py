@@ -61,7 +61,7 @@ class Case:
 
         self._path = Path(path).resolve()
         self._read_only = read_only
-        _check_path(self._path, must_exist=read_only or not create)
+        _check_path(self._path, must_exist=read_only or not create, writes=not read_only)
         self._lock = None if read_only else WriterLock(self._path, beside=beside)
         try:
             if self._lock is not None and self._lock.was_free:
@@ -156,7 +156,7 @@ class Case:
         self.close()
 
 
-def _check_path(path: Path, *, must_exist: bool) -> None:
+def _check_path(path: Path, *, must_exist: bool, writes: bool) -> None:
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -170,6 +170,8 @@ def _check_path(path: Path, *, must_exist: bool) -> None:
             raise NotACase(f"{path} is no regular file", advice="Name the file, such as investigation.redwell.")
         if not os.access(path, os.R_OK):
             raise CaseReadOnly(f"{path} cannot be read")
+        if writes and not os.access(path, os.W_OK):  # SQLite would open it all the same, and refuse the first change
+            raise CaseReadOnly(f"{path} cannot be written")
         return
     if must_exist:
         raise CaseMissing(f"there is no case at {path}")

@@ -168,6 +168,21 @@ class Connection:
             raise
         self._commit(database)
 
+    @contextlib.contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Read the case as it is at one moment, whatever others write meanwhile; the block writes nothing."""
+        database = self._mine()
+        if database.conn.in_transaction:
+            yield
+            return
+        with translated(self.path):
+            database.conn.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with translated(self.path):
+                database.rollback()
+
     def _commit(self, database: Database) -> None:
         with translated(self.path):
             try:

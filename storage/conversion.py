@@ -23,6 +23,7 @@ from storage.errors import (
     CaseBusy,
     CaseDamaged,
     CaseMissing,
+    CaseReadOnly,
     DiskFailed,
     DiskFull,
     NotACase,
@@ -30,8 +31,8 @@ from storage.errors import (
 )
 from storage.files import flush, make_private, part_file, remove_leftovers
 from storage.lock import WriterLock
-from storage.migrations import APPLICATION_ID
 from storage.open_files import OpenFile
+from storage.opening import check_is_case
 from storage.sqlite_library import NOT_A_DATABASE, code_of, translated
 
 # Progress of a conversion while SQLite works, and the way to stop it before its last step.
@@ -172,12 +173,14 @@ def _convert(path: Path, old: str | None, new: str | None, tell: Tell) -> Conver
     """Put a copy in the place of a case. None stands for no encryption; the new passphrase is remembered.
 
     Raises ConversionStopped where `tell` does, CaseLocked while somebody writes to the case, CaseBusy while somebody
-    reads it, WrongPassphrase, CaseMissing, NotACase, CaseDamaged, CaseReadOnly, DiskFailed or DiskFull.
+    reads it, WrongPassphrase, CaseMissing, NotACase, CaseTooNew, CaseDamaged, CaseReadOnly, DiskFailed or DiskFull.
     """
     path = path.expanduser().resolve()
     with contextlib.ExitStack() as held:
         opened = _opened(path, alone=True)
         held.callback(opened.release)
+        if not os.access(path, os.W_OK):
+            raise CaseReadOnly(f"{path} cannot be written")
         lock = WriterLock(path, alone=True)
         held.callback(lock.release)
         remove_leftovers(path)
@@ -233,13 +236,11 @@ def _alone(path: Path, key: Key | None) -> Iterator[Any]:
 
 def _check_is_case(case: Any, path: Path, key: Key | None) -> None:
     try:
-        application = case.execute("PRAGMA application_id").fetchone()[0]
+        check_is_case(case, path, may_be_empty=False)
     except database_errors() as error:
         if key is not None and code_of(error) == NOT_A_DATABASE:
             raise WrongPassphrase(f"the passphrase does not open {path}") from error
         raise
-    if application != APPLICATION_ID:
-        raise NotACase(f"{path} is an SQLite database of another program, not a Redwell case")
 
 
 def _create_like(part: Path, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from storage.encryption import Key, address_of, connect_encrypted
-from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed
+from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed, DiskFull
 from storage.files import flush, make_private, make_temporary
 from storage.sqlite_library import translated
 
@@ -39,6 +40,8 @@ def copy_case(
         else:
             make_private(part)
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"no space is left to make {target}") from error
         raise CaseReadOnly(f"{target} cannot be made: {error.strerror}") from error
     try:
         with contextlib.closing(_opened(key, part)) as copy, translated(target):
@@ -55,7 +58,9 @@ def copy_case(
 
 
 def refuse_existing(target: Path) -> None:
-    """Raise CaseExists where there is a file at `target`."""
+    """Raise CaseExists where there is a file or a folder at `target`."""
+    if target.is_dir():
+        raise CaseExists(f"{target} is a folder", advice=f"Name the file to make: {target / 'copy.redwell'}.")
     if target.exists() or target.is_symlink():
         raise CaseExists(f"there is a file at {target} already, and it was left as it is")
 

@@ -235,18 +235,18 @@ class Documents(Topic):
         )
         return [DocumentPath(text_of(path), parent) for path, parent in self._whole("the path of a document", rows)]
 
-    def files_below(self, folder: str) -> dict[str, int]:
-        """Return the files below a folder, or the file, that were read into the case or failed: path -> bytes.
+    def files_below(self, folder: str) -> list[tuple[str, int, str]]:
+        """List the files below a folder, or the file, that were read into the case or failed: path, bytes, and when.
 
-        The bytes are those that were read; -1 for a file that could not be read.
+        Files in an archive lie below its path. The bytes are those that were read; -1 for a file that could not be.
         """
         rows = self._connection.query(
-            "SELECT p.path, d.size_bytes FROM paths p JOIN documents d ON d.key = p.document WHERE p.parent IS NULL"
-            " UNION SELECT path, -1 FROM failures"
+            "SELECT p.path, d.size_bytes, d.saved_at FROM paths p JOIN documents d ON d.key = p.document"
+            " WHERE p.parent IS NULL UNION ALL SELECT path, -1, failed_at FROM failures"
         )
         below = f"{folder.rstrip('/')}/"
-        known = ((text_of(path), size) for path, size in rows)
-        return {path: size for path, size in known if path == folder or path.startswith(below)}
+        files = ((text_of(path), size, at) for path, size, at in rows)
+        return [file for file in files if file[0] == folder or file[0].startswith(below)]
 
     def paths_of_files(self) -> list[tuple[str, ...]]:
         """Return for each document that was not removed the paths of files at which it was found, not inside others."""
@@ -263,6 +263,15 @@ class Documents(Topic):
                 "INSERT OR REPLACE INTO failures (path, sha256, reason, message, advice, failed_at)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 [path, sha256, reason, message, advice, now()],
+            )
+
+    def forget_failures(self, path: str, before: str) -> None:
+        """Forget that the archive at `path`, or a file in it, could not be read before a time (as `now` writes it)."""
+        inside = (f"{path}/", f"{path}0")  # "0" is the character after "/"
+        with self._connection.transaction(relaxed=True):
+            self._connection.execute(
+                "DELETE FROM failures WHERE (path = ? OR (path > ? AND path < ?)) AND failed_at < ?",
+                [path, *inside, before],
             )
 
     def failures(self, *, offset: int = 0, limit: int | None = None) -> list[FailedFile]:

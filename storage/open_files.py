@@ -8,8 +8,10 @@ other's locks either, so a file is never open with both.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from storage.encryption import Header, read_header
@@ -22,6 +24,8 @@ class _File:
     header: Header
     users: int = 0
     is_alone: bool = False
+    read_beside: list[int] = field(default_factory=list)
+    """Descriptors that were read beside SQLite; they are closed when it has closed the file, too."""
 
 
 _files: dict[tuple[int, int], _File] = {}
@@ -66,6 +70,14 @@ class OpenFile:
             what = "replaced by another file" if self._path.exists() else "deleted or moved"
             raise CaseGone(f"the case {self._path} was {what} while it was in use")
 
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file as it is on the disk, hexadecimal; raises OSError."""
+        descriptor = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        with _guard:
+            _files[self._key].read_beside.append(descriptor)
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
     def is_now(self, header: Header) -> None:
         """Say what a new file has become."""
         if self._file is not None:
@@ -80,6 +92,8 @@ class OpenFile:
             file.users -= 1
             if not file.users:
                 _files.pop(self._key, None)
+                for descriptor in file.read_beside:
+                    os.close(descriptor)
                 if self._made and file.header.form == "new":
                     with contextlib.suppress(OSError):
                         self._path.unlink()
@@ -87,6 +101,15 @@ class OpenFile:
     def __del__(self) -> None:
         """Release with a connection that was never closed: its number may be that of another file soon."""
         self.release()
+
+
+def sha256_of_case(path: Path) -> str:
+    """Return the SHA-256 of a case file, hexadecimal, which may be open meanwhile; raises CaseReadOnly or OSError."""
+    opened = OpenFile(path)
+    try:
+        return opened.sha256()
+    finally:
+        opened.release()
 
 
 def _make(path: Path) -> bool:

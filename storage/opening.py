@@ -104,7 +104,7 @@ def _open_to_write(file: _File) -> Database:
     connection = file.connect()
     try:
         file.try_out(connection)
-        _check_is_case(connection, file.path, may_be_empty=True)
+        check_is_case(connection, file.path, may_be_empty=True)
         connection.execute("PRAGMA journal_mode = WAL")
         # What is promised as kept is on the disk when its transaction ends (storage.connection tells what is not).
         connection.execute("PRAGMA synchronous = FULL")
@@ -158,7 +158,7 @@ def _free_name(path: Path, version: int) -> Path:
 def _open_to_read(file: _File) -> Database:
     connection = _connect_to_read(file)
     try:
-        _check_is_case(connection, file.path, may_be_empty=False)
+        check_is_case(connection, file.path, may_be_empty=False)
         if _version(connection) < SCHEMA_VERSION:
             raise errors.CaseTooOld(
                 f"{file.path} has schema {_version(connection)}; this version of Redwell reads schema {SCHEMA_VERSION}"
@@ -212,7 +212,7 @@ def _version(connection: Any) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _check_is_case(connection: Any, path: Path, *, may_be_empty: bool) -> None:
+def check_is_case(connection: Any, path: Path, *, may_be_empty: bool) -> None:
     """Raise NotACase or CaseTooNew; an empty database counts as a new case when it may be."""
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     if application != APPLICATION_ID:

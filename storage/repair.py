@@ -154,7 +154,7 @@ class _Repair:
                 self._lose(*self._naming.name(Damaged(groups[0], values)))
                 continue
             count += self._new.execute(insert, [*plain, checksum(*plain)] if extra else plain)
-            self._tell(PARTS.get(table, table), count)
+            self._tell(PARTS[table], count)
         self.done.kept += count
 
     def _is_whole(self, groups: list[Covered], values: dict[str, Any], checksums: tuple[Any, ...]) -> bool:
@@ -184,7 +184,7 @@ class _Repair:
                     yield row
             except StorageError as error:
                 if order == backwards:
-                    self._lose(PARTS.get(covered.table, covered.table), f"some: {error}")
+                    self._lose(PARTS[covered.table], f"some: {error}")
             else:
                 return
 
@@ -201,10 +201,10 @@ class _Repair:
                 following = self._next_readable(table, start) if unreadable is None else unreadable + 1
                 if following is None or following > _LARGEST_ROWID:
                     if table != "lines":
-                        self._lose(PARTS.get(table, table), f"numbers {start} and later, if there were any")
+                        self._lose(PARTS[table], f"numbers {start} and later, if there were any")
                     return
                 if table != "lines":
-                    self._lose(PARTS.get(table, table), f"numbers {start} to {following - 1}, as far as there were any")
+                    self._lose(PARTS[table], f"numbers {start} to {following - 1}, as far as there were any")
                 start = following
             else:
                 return

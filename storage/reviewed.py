@@ -84,6 +84,10 @@ class ReviewBook:
         """Return the ids of the rows that edits were made on."""
         return set(self._by_id)
 
+    def edited_in(self, runs: Container[str]) -> set[str]:
+        """Return the ids of the rows that edits were made on in some runs."""
+        return {id for id, edits in self._by_id.items() if any(edit.run_id in runs for edit in edits)}
+
     @property
     def identities(self) -> set[RowIdentity]:
         """Return the rows that edits were made on."""

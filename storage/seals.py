@@ -108,6 +108,10 @@ class Seals(Topic):
         Of a run that ended before the log began nothing can be said, so there is nothing. `only`: the ids of the rows
         to look at, all if None. `reviews`: compare what reviewers said too. Raises NotInCase.
         """
+        with self._connection.at_one_moment():  # else a review that is made meanwhile would pass for a forged one
+            return self._changes(run_id, only, reviews=reviews)
+
+    def _changes(self, run_id: str, only: Collection[str] | None, *, reviews: bool) -> tuple[str, ...]:
         self._need_run(run_id)
         if not self._custody.has_begun():
             return ()

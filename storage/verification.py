@@ -15,7 +15,16 @@ from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.difference import Difference
 from storage.documents import LINES_PER_DOCUMENT
-from storage.errors import CaseBusy, CaseDamaged, CaseLocked, CaseReadOnly, CustodyBroken, StorageError, WrongTypeFound
+from storage.errors import (
+    CaseBusy,
+    CaseDamaged,
+    CaseLocked,
+    CaseReadOnly,
+    CustodyBroken,
+    DiskFull,
+    StorageError,
+    WrongTypeFound,
+)
 from storage.lock import WriterLock
 from storage.migrations import SCHEMA, migration_names, new_schema
 
@@ -28,6 +37,12 @@ Tell = Callable[[str, int], None]
 PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "documents": "document",
+        "document_facts": "facts of a document",
+        "document_warnings": "warning about a document",
+        "stars": "star",
+        "tags": "tag",
+        "document_tags": "tag of a document",
+        "removed_documents": "removed document",
         "paths": "path of a document",
         "failures": "file that could not be read",
         "lines": "line",
@@ -47,9 +62,15 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "decisions": "decision",
         "evidence": "evidence",
         "review_edits": "edit of a reviewer",
+        "text_indexes": "index of texts",
+        "vector_models": "model of vectors",
         "vectors": "vector",
+        "custody": "entry of the custody log",
+        "row_seals": "digest of a row",
+        "document_seals": "digests of lines",
     }
 )
+"""What a row of a table is to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +153,26 @@ class _Checking:
     def _wrong_types(self) -> Iterator[Difference]:
         """Name the values of a type that Redwell never writes there, which only another program can have put there."""
         for table in COLUMNS:
-            self._tell(PARTS.get(table, table), 0)
+            self._tell(PARTS[table], 0)
             try:
                 for wrong in self._connection.wrong_types(table):
                     name = f"{wrong.row} of the table {table}, column {wrong.column}"
-                    yield Difference(PARTS.get(table, table), name, wrong.problem)
+                    yield Difference(PARTS[table], name, wrong.problem)
             except StorageError as error:
-                yield Difference(PARTS.get(table, table), "", f"cannot be read further: {error}")
+                yield Difference(PARTS[table], "", f"cannot be read further: {error}")
 
     # -- what it says --------------------------------------------------------------------------------------------
 
     def _checksums(self) -> Iterator[Difference]:
         for damage in self._case.contents.damaged_rows(self._count):
             if isinstance(damage, Unreadable):
-                yield Difference(PARTS.get(damage.table, damage.table), "", f"cannot be read further: {damage.error}")
+                yield Difference(PARTS[damage.table], "", f"cannot be read further: {damage.error}")
             else:
                 yield Difference(*self._naming.name(damage), "it is not as it was written")
 
     def _count(self, table: str, rows: int) -> None:
         self._counts[table] = rows
-        self._tell(PARTS.get(table, table), rows)
+        self._tell(PARTS[table], rows)
 
     def _completeness(self) -> Iterator[Difference]:
         """Count what must be there: a row that went away as a whole has no checksum left to tell of it."""
@@ -199,7 +220,7 @@ class Naming:
         table, values = damage.covered.table, damage.values
         pattern = _NAMES.get(table) or "{" + damage.covered.columns[0] + "}"
         name = pattern.format_map(_Names(self, values))
-        return PARTS.get(table, table), name + (" (its pages)" if damage.covered.checksum == "body_checksum" else "")
+        return PARTS[table], name + (" (its pages)" if damage.covered.checksum == "body_checksum" else "")
 
     def look_up(self, what: str, key: Any) -> str:
         """Name what a row belongs to; by its number where that is damaged, too."""
@@ -276,7 +297,7 @@ class _Names(dict[str, _Value]):
 
 
 def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:
-    """Compare the search index with the lines, where nobody writes to the case.
+    """Compare the search index with the lines, where nobody writes to the case and the disk has room.
 
     SQLite does that in a transaction that writes, which may take minutes: a run that waited for it would end.
     """
@@ -287,7 +308,7 @@ def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:
                 case.search.check_index()
         finally:
             lock.release()
-    except (CaseLocked, CaseReadOnly, CaseBusy) as error:
+    except (CaseLocked, CaseReadOnly, CaseBusy, DiskFull) as error:
         return [], (f"the search index: {error}",)
     except CaseDamaged as error:
         return [Difference("search index", path.name, f"{error}")], ()

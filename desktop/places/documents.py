@@ -202,7 +202,7 @@ class DocumentsPlace(Place):
             space.said.emit(f"There are no new documents for {question.name}.", "It has already read them all.")
         else:
             choice = these_documents(question.documents)
-            then = lambda saved: space.answer_wanted.emit(saved["path"], choice)  # noqa: E731
+            then = while_open(space, lambda saved: space.answer_wanted.emit(saved["path"], choice))
             space.ask("ask.question_of", then, run=question.run)
 
     def _learn_question(self) -> None:
@@ -357,7 +357,9 @@ class DocumentsPlace(Place):
     def _connect(self) -> None:
         space = self.workspace
         space.case_opened.connect(self._case_opened)
-        space.case_changed.connect(lambda query: self._changed())
+        space.case_changed.connect(self._changed)
+        space.summary_changed.connect(self._show_unread)
+        space.job.finished.connect(lambda code: self._look_again() if space.job.name == "ingest" else None)
         space.folder_offered.connect(self.ingest.offer)
         self.watched.found.connect(lambda folder, files: self.ingest.offer(folder))
         self.watched.changed.connect(self._show_watched)
@@ -408,19 +410,28 @@ class DocumentsPlace(Place):
         if row is not None and self.viewer.isVisible() and row.id != self.viewer.document:
             self.show_document(row.id)
 
-    def _changed(self) -> None:
+    def _changed(self, query: str) -> None:
         """Ask anew while somebody sees it; else that is done when the place is entered."""
         if self.isVisible():
             self._refresh()
+        if query == "documents.remove":
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Look for the words in the documents that there are now, but not while somebody goes through the lines."""
+        if self.words.text().strip() and not self.hits.isVisible():
+            self.hits.hits.look_for(self.words.text(), self._listed())
 
     def _refresh(self) -> None:
         if self.workspace.case:
             self.model.refresh()
             self.failures.model.refresh()
             self._counting.start()
-            summary = self.workspace.summary
-            failed = summary.failures if summary is not None else 0
-            self.tabs.setTabText(2, f"Not read ({failed:,})" if failed else "Not read")
+
+    def _show_unread(self) -> None:
+        summary = self.workspace.summary
+        failed = summary.failures if summary is not None else 0
+        self.tabs.setTabText(2, f"Not read ({failed:,})" if failed else "Not read")
 
     def _only(self) -> dict[str, Any]:
         return {"text": self.names.text(), **self.facets.chosen()}
@@ -458,6 +469,8 @@ class DocumentsPlace(Place):
 
     def _show_hits(self, count: int, has_more: bool) -> None:
         self.tabs.setTabText(1, f"Lines found ({count:,}{'+' if has_more else ''})")
+        if not self.isVisible():  # the documents have changed, and nobody waits for the lines
+            return
         words = self.words.text().strip()
         if not count:
             self.workspace.said.emit(f"No line has the words {words!r}, nor similar ones.", "Try fewer words.")

@@ -26,7 +26,7 @@ from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.said_label import SaidLabel
 from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
-from desktop.words import size_text
+from desktop.words import for_window, size_text
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
 from engine.worker.contract import models as contract
@@ -153,14 +153,18 @@ class ModelsPlace(Place):
         if row is None or not row.installed:
             return
         text = f"Delete {row.id} from this computer?"
-        more = f"This frees {size_text(row.bytes)}. Its replies are kept."
+        more = f"Its size is {size_text(row.bytes)}. Its replies are kept. A file of yours that was linked stays there."
         asked = YesOrNo("Remove a model", text, "Delete", more, destroys=True)
         ask_yes_or_no(self, asked, lambda: self.remove(row.id))
 
     def remove(self, id: str) -> None:
         """Delete a model from the cache."""
-        freed = lambda count: self._say(f"{id} was removed, {size_text(count)} are free again.")  # noqa: E731
-        self._do(f"Removing {id}", contract.REMOVE, freed, model=id)
+
+        def removed(freed: int) -> None:
+            room = f", {size_text(freed)} are free again" if freed else "; your own file stays where it is"
+            self._say(f"{id} was removed{room}.")
+
+        self._do(f"Removing {id}", contract.REMOVE, removed, model=id)
 
     def stop(self) -> None:
         """Give up what is being done; a download goes on another time where it stopped."""
@@ -185,7 +189,7 @@ class ModelsPlace(Place):
 
         def failed(message: str, advice: str) -> None:
             self._done()
-            self._say(f"{message}. {advice}")
+            self._say(f"{message}. {for_window(advice)}")
             self.workspace.said.emit(message, advice)
             self.look()
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QTabWidget, QVBoxLayout, Q
 
 from desktop.actions import Actions
 from desktop.file_dialogs import PIPELINES, ask_for_file, save_dialog
+from desktop.open_case import while_open
 from desktop.place import Place
 from desktop.question.begin_view import BeginView
 from desktop.question.cards import CardList
@@ -156,7 +157,7 @@ class QuestionPlace(Place):
             self.document.close()
             return
         self._stack.setCurrentWidget(self.begin)
-        self._box_follows()
+        self.document.when_made(self._box_follows)
         self.begin.ask.question.setFocus()
 
     def _box_follows(self) -> None:
@@ -186,7 +187,7 @@ class QuestionPlace(Place):
             self.workspace.client.ask("ask.read", read, text=saved["text"])
 
         self.workspace.place_wanted.emit(self.name)
-        self.workspace.ask("ask.question_of", opened, run=run)
+        self.workspace.ask("ask.question_of", while_open(self.workspace, opened), run=run)
 
     def _show_saved(self, saved: dict[str, Any], drafted: dict[str, Any] | None) -> None:
         self._let_go()
@@ -208,14 +209,14 @@ class QuestionPlace(Place):
 
     def _begin_named(self, text: str, title: str, then: Callable[[], object] = lambda: None) -> None:
         def named(files: list[dict[str, Any]]) -> None:
-            taken = {file["name"] for file in files}
+            taken = {file["name"].casefold() for file in files}  # some disks take no notice of capitals
             name, number = title, 2
-            while name in taken:
+            while name.casefold() in taken:
                 name, number = f"{title} {number}", number + 1
             self.document.begin(text, name)
             then()
 
-        self.workspace.ask("pipelines.list", named)
+        self.workspace.ask("pipelines.list", while_open(self.workspace, named))
 
     def _begin_asked(self, text: str, title: str, what: str) -> None:
         """Go on with the question of the box: run it, improve it, keep it, or show its steps."""

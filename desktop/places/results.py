@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QTimer
@@ -182,7 +183,8 @@ class ResultsPlace(Place):
         self.parts.choose_run(run)
         self.parts.said.clear()
         self.parts.improve.hide()
-        show, refused = while_open(self.workspace, self._show_table), while_open(self.workspace, self._not_shown)
+        show = while_open(self.workspace, self._show_table)
+        refused = while_open(self.workspace, partial(self._not_shown, run))
         self.workspace.ask(results.TABLE, show, refused, run=run)
 
     def open_evidence(self) -> None:
@@ -392,9 +394,10 @@ class ResultsPlace(Place):
         if warning:
             self.workspace.said.emit(f"WARNING: {warning}", _CHANGED)
 
-    def _not_shown(self, message: str, advice: str) -> None:
-        self._coming = ""
-        self.parts.choose_run(self.run)
+    def _not_shown(self, run: str, message: str, advice: str) -> None:
+        if run == self._coming:  # else another one was chosen since
+            self._coming = ""
+            self.parts.choose_run(self.run)
         self.workspace.said.emit(message, advice)
 
     def _filter(self) -> None:
@@ -420,8 +423,8 @@ class ResultsPlace(Place):
         self._awaits_row = False
 
     def _pick(self, column: str, value: str, document: str) -> None:
-        """Show the rows that a mark of a chart stands for."""
-        self._document = document
+        """Show the rows that a mark of a chart stands for; it counts those of one document where the table does."""
+        self._document = document or self._document
         self.parts.show_table()
         if value:
             self.table.set_filter(column, f"={value}")

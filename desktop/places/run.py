@@ -96,14 +96,15 @@ class RunPlace(Place):
 
     def start(self) -> None:
         """Continue the chosen entry if it was interrupted, begin it if it waits, else begin the next that waits."""
+        entry = self.panel.current()
+        wanted = entry.id if entry and (self.queue.can_continue(entry) or entry.state == "waiting") else 0
+        if self.queue.begin(wanted):
+            return
         if self.workspace.job.is_going:
             self.workspace.said.emit(
                 "Redwell is busy with something else.", "The queue continues when that has finished."
             )
-            return
-        entry = self.panel.current()
-        wanted = entry.id if entry and (self.queue.can_continue(entry) or entry.state == "waiting") else 0
-        if not self.queue.start(wanted):
+        else:
             self.workspace.said.emit("There is nothing to run.", "Add a question to the queue.")
 
     def pause_or_resume(self) -> None:
@@ -194,14 +195,18 @@ class RunPlace(Place):
 
     def _case_opened(self, path: str) -> None:
         """Show nothing of another case's runs, but for one that goes on."""
-        if path != self._case and not self.workspace.job.is_going:
-            self.view.begin()
-            self._none.setText(_NOT_YET)
-            self._stack.setCurrentWidget(self._none)
-            self._note.hide()
+        if path != self._case and self.queue.going is None:
+            self._show_none()
         self._case = path
         if self.isVisible():
             self.panel.choices.look()
+
+    def _show_none(self) -> None:
+        """Show no run."""
+        self.view.begin()
+        self._none.setText(_NOT_YET)
+        self._stack.setCurrentWidget(self._none)
+        self._note.hide()
 
     def _began(self, id: int) -> None:
         self.panel.select(id)
@@ -227,6 +232,8 @@ class RunPlace(Place):
 
     def _emptied(self) -> None:
         self.sleep.release()
+        if self.queue.case != self.workspace.case:  # what has ended is another case's
+            self._show_none()
 
     def _stay_awake(self) -> None:
         if self.overnight.isChecked() and self.queue.going is not None:

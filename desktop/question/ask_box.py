@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +124,12 @@ class AskBox(QWidget):
             self._say(f"This question has steps of its own, so a note does not change them: {note}")
             return
         self.note.setText(note)
-        self._change(note, rejected)
+        self._change(self.note.text().strip(), rejected)
 
     def _change(self, note: str, rejected: list[str]) -> None:
         self._begin("Changing the table…")
-        self._ask("draft", "ask.change", self._changed, proposal=self._proposal, note=note, rejected=rejected)
+        changed = partial(self._changed, note)
+        self._ask("draft", "ask.change", changed, proposal=self._proposal, note=note, rejected=rejected)
 
     def make_own(self) -> None:
         """Ask for the table of a ready-made question in one step of its own, so that its columns can be changed."""
@@ -270,12 +273,13 @@ class AskBox(QWidget):
         self.preview.clear()
         self._take(drafted)
 
-    def _changed(self, drafted: dict[str, Any]) -> None:
-        self.note.clear()
+    def _changed(self, note: str, drafted: dict[str, Any]) -> None:
+        if self.note.text().strip() == note:  # else a person has typed the next one meanwhile
+            self.note.clear()
         said = " ".join(drafted["changes"]) or "Nothing changed."
         self._end(f"{said} {drafted['problem']}".strip())
         self._take(drafted, before=self._proposal)
-        self.preview.outdate()
+        self.preview.outdate(by_rows=True)
         self._show_buttons()
         self.text_changed.emit(self._text)
 
@@ -394,7 +398,8 @@ class AskBox(QWidget):
         """Name the question after its first words."""
         words = self._proposal["question"].split() if self._proposal else []
         name = " ".join(words[:8]).strip(" .?!,;:")
-        return "".join(letter for letter in name if letter.isalnum() or letter in " -_(),")[:60] or "Question"
+        kept = (c for c in name if unicodedata.category(c)[0] in "LMN" or c in " -_(),")  # M: vowels of Hindi or Thai
+        return "".join(kept)[:60] or "Question"
 
 
 def estimate_text(given: str, count: int, forecast: dict[str, Any] | None) -> str:

@@ -124,9 +124,9 @@ class PreviewPanel(QWidget):
         self._seed += 1
         self.wanted.emit()
 
-    def outdate(self) -> None:
-        """Say that the question was changed since; rows that were called wrong changed it once."""
-        rows = (self.model.result(number) for number in range(self.model.rowCount()))
+    def outdate(self, *, by_rows: bool = False) -> None:
+        """Say that the question was changed since; `by_rows`: by those that were called wrong, which do so once."""
+        rows = (self.model.result(number) for number in range(self.model.rowCount() if by_rows else 0))
         self._told |= {row.id for row in rows if row is not None and row.verdict == "rejected"}
         self._is_outdated = True
         if self._run and not self._is_ours:
@@ -195,6 +195,7 @@ class PreviewPanel(QWidget):
     def _connect(self) -> None:
         job = self._space.job
         self._space.client.told.connect(self._take)
+        self._space.client.ready.connect(self._drop)
         job.failed.connect(self._failed)
         job.finished.connect(self._finished)
         job.changed.connect(self._show_buttons)
@@ -234,8 +235,15 @@ class PreviewPanel(QWidget):
         self.status.setText(told)
         self._show_buttons()
 
+    def _drop(self) -> None:
+        """Show no more what cannot be asked about: the case of a trial goes with the next one, and with its worker."""
+        if self._run and not self._is_ours:
+            self.clear()
+
     def _take(self, event: Event) -> None:
         if not self._is_ours:
+            if isinstance(event, Tried):  # of the steps, under Advanced
+                self._drop()
             return
         match event:
             case ModelLoading():

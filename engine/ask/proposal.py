@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -132,10 +131,12 @@ def as_kind(written: str) -> Kind:
 
 def field_name(name: str) -> str:
     """Return a name in plain words as an identifier, empty where no letter is left."""
-    field = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
-    if not field or not any(letter.isalpha() for letter in field):
+    composed = unicodedata.normalize("NFC", name.lower())
+    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in composed)  # M: vowels of Hindi or Thai
+    field = "_".join("".join(kept).split())
+    if not any(letter.isalpha() for letter in field):
         return ""
-    field = f"n_{field}" if field[0].isdigit() else field
+    field = field if field[0].isalpha() else f"n_{field}"
     return f"the_{field}" if field in _RESERVED else field
 
 

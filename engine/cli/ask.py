@@ -146,6 +146,8 @@ def _agreed(question: str, notes: list[str], settings: RunSettings, *, runs: boo
     _show(made)
     while asks:
         answer = _answer()
+        if not answer:
+            continue  # blanks say nothing
         if answer.lower() in _YES:
             break
         if answer.lower() in _NO:

@@ -168,8 +168,8 @@ def encrypt(
     passphrase = known or new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
         done = conversion.encrypt_case(case, passphrase, tell)
-    record_conversion(case, "encrypt")
     _say(case, done)
+    _say_not_recorded(record_conversion(case, "encrypt"))
 
 
 @app.command()
@@ -179,8 +179,8 @@ def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption =
     passphrase = current_passphrase(case)
     with _progress(case) as tell:
         done = conversion.decrypt_case(case, passphrase, tell)
-    record_conversion(case, "decrypt")
     _say(case, done)
+    _say_not_recorded(record_conversion(case, "decrypt"))
 
 
 @app.command()
@@ -195,8 +195,8 @@ def rekey(
     passphrase = new_passphrase(new_passphrase_file)
     with _progress(case) as tell:
         done = conversion.rekey_case(case, current, passphrase, tell)
-    record_conversion(case, "rekey")
     _say(case, done)
+    _say_not_recorded(record_conversion(case, "rekey"))
 
 
 @app.command()

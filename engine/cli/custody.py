@@ -71,8 +71,10 @@ def new(
     """
     if file.exists():
         raise UsageError(f"there is a file {file} already", advice="Name a new file.")
-    made = new_key(file, new_passphrase(passphrase_file) if passphrase or passphrase_file else "")
-    _show(file, made)
+    hidden_by = ""
+    if passphrase or passphrase_file:
+        hidden_by = new_passphrase(passphrase_file, option="--passphrase-file", lost="nobody can sign with the key")
+    _show(file, new_key(file, hidden_by))
 
 
 @keys.command()

@@ -28,7 +28,7 @@ from models.carrying import add_models, export_models, holds_models
 from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
-from models.own_models import id_of
+from models.own_models import source_of
 from models.placing import size_of
 from models.prospects import prospects
 from models.selftest import run_selftest
@@ -194,7 +194,7 @@ def get_from_hub(
 
 def _introduce(added: InstalledModel, *, test: bool) -> None:
     """Say what a model is that was taken in, and how to use it; with `test`, whether it answers."""
-    name = added.entry.id if added.entry else id_of(added.path)
+    name = added.id
     if added.entry and added.entry.kind == "embedding":
         output().print(styled((one_line(name), "bold"), f": as pinned in the catalogue, {added.path}"), soft_wrap=True)
         return
@@ -229,9 +229,18 @@ def check(ids: Ids = None) -> None:
             show_error(error)
             failed = True
         else:
-            verdict = "as pinned in the catalogue" if model.entry else "your own file, nothing to compare with"
-            output().print(styled((one_line(model_id), "bold"), f": SHA-256 {model.sha256}, {verdict}"), soft_wrap=True)
+            text = f": SHA-256 {model.sha256}, {_compared(model)}"
+            output().print(styled((one_line(model_id), "bold"), text), soft_wrap=True)
     raise typer.Exit(3 if failed else 0)
+
+
+def _compared(model: InstalledModel) -> str:
+    """Say with what the hash of a model was compared."""
+    if model.entry:
+        return "as pinned in the catalogue"
+    if source_of(model.path):
+        return "as pinned when it was downloaded"
+    return f"your own {'folder' if model.path.is_dir() else 'file'}, nothing to compare with"
 
 
 @app.command()
@@ -248,7 +257,8 @@ def remove(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Model
         if servers.remove(model_id):
             continue
         freed = weights.remove(model_id)
-        output().print(styled((one_line(model_id), "bold"), f": removed, {size_text(freed)} freed"))
+        told = f"removed, {size_text(freed)} freed" if freed else "removed; your own file stays where it is"
+        output().print(styled((one_line(model_id), "bold"), f": {told}"))
 
 
 def _known(ids: list[str]) -> list[str]:

@@ -69,17 +69,18 @@ def current_passphrase(case: Path) -> str:
     return known
 
 
-def new_passphrase(file: Path | None) -> str:
-    """Return a new passphrase from a file, or typed twice. Raises BadPassphrase or UsageError."""
+def new_passphrase(
+    file: Path | None, *, option: str = "--new-passphrase-file", lost: str = "everything in the case is lost"
+) -> str:
+    """Return a new passphrase from a file, or typed twice. Raises BadPassphrase or UsageError.
+
+    `option` names such a file, and `lost` says what it means to forget the passphrase.
+    """
     if file is not None:
         return passphrases.check_new(passphrases.read_passphrase_file(file))
     if not has_terminal():
-        raise UsageError(
-            "the new passphrase is missing", advice="Name a file that holds it with --new-passphrase-file."
-        )
-    messages().print(
-        "Nobody can recover a passphrase that is forgotten: without it, everything in the case is lost.", soft_wrap=True
-    )
+        raise UsageError("the new passphrase is missing", advice=f"Name a file that holds it with {option}.")
+    messages().print(f"Nobody can recover a passphrase that is forgotten: without it, {lost}.", soft_wrap=True)
     return _insist(_ask_twice)
 
 

@@ -18,6 +18,7 @@ from engine.results.table import ResultView, Selection, result_view
 from engine.results.values import shown
 from engine.worker.crossings import recorded
 from storage.case import Case
+from storage.reviewed import NO_REVIEW
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -45,7 +46,7 @@ def review(
         run_id = find_run(opened, run).id
         view = result_view(opened, run_id)
         console.print(_summary(view, run_id))
-        if view.reviews:
+        if any(judged != NO_REVIEW for judged in view.reviews.values()):
             console.print(_table(view))
         if doubtful:
             console.print(_doubtful(view, doubtful))
@@ -70,6 +71,8 @@ def _table(view: ResultView) -> Table:
     for name in ("row", "verdict", "what", "note"):
         table.add_column(name)
     for number, judged in view.reviews.items():
+        if judged == NO_REVIEW:  # all that was said of it was taken back
+            continue
         original = view.rows[number].values
         changes = (
             f"{column}: {shown(original.get(column))} -> {shown(cell.value)}"

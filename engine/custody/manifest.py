@@ -166,8 +166,12 @@ def sources_of(ledger: LedgerBook, run_id: str, entries: Sequence[CustodyEntry])
 
 
 def _source(record: DocumentRecord, logged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Describe a file of a run; its path below the folder is the one that the log has."""
+    """Describe a file of a run; its path below the folder is the one that the log has.
+
+    A folder that was renamed and read again is in the log twice: it is the one that the run read.
+    """
     whole = Path(record.path).as_posix()
     paths = [(body["path"], body["folder"]) for body in logged if whole.endswith(f"/{body['path']}")]
-    path, folder = max(paths, key=lambda pair: len(pair[0]), default=(Path(record.path).name, ""))
+    fit = lambda pair: (whole.endswith(f"/{pair[1]}/{pair[0]}"), len(pair[0]))  # noqa: E731
+    path, folder = max(paths, key=fit, default=(Path(record.path).name, ""))
     return {"path": path, "folder": folder, "sha256": record.document_id, "fate": record.fate}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import importlib.metadata
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from engine.disk import sha256_of
 from engine.rows import DocumentId
@@ -17,6 +19,7 @@ from storage.case import Case
 from storage.custody import Custody
 from storage.errors import StorageError
 from storage.ledger import Ledger
+from storage.open_files import sha256_of_case
 from storage.reviews import ReviewEdit, ReviewStep
 from storage.verification import Verification
 
@@ -179,13 +182,25 @@ def record_beside(case: Case, event: str, facts: Mapping[str, Any]) -> str:
     return record_in(case.path, event, facts)
 
 
+_NOUNS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "verify": "check",
+        "encrypt": "encryption",
+        "decrypt": "decryption",
+        "rekey": "change of the passphrase",
+        "sending_allowed": "permission to send",
+    }
+)
+"""How events are called in a sentence, where they are not nouns themselves."""
+
+
 def record_in(path: Path, event: str, facts: Mapping[str, Any]) -> str:
     """Record something in the case at a path; return why that was not possible, "" where it was."""
     try:
         with Case(path, create=False, beside=True) as writer:
             writer.custody.record(event, facts)
     except StorageError as error:
-        return f"This {event} is not in the custody log of the case: {error}."
+        return f"This {_NOUNS.get(event, event)} is not in the custody log of the case: {error}."
     return ""
 
 
@@ -203,11 +218,16 @@ def record_backup(path: Path, out: Path, made: BackedUp) -> str:
 
 
 def repair_facts(path: Path) -> dict[str, Any]:
-    """Return what the entry that tells of a repair says beside what was lost: from which file, by whom, by what."""
-    return {"file": path.name, "sha256": sha256_of(path), "by": reviewer(), "versions": versions()}
+    """Return what the entry that tells of a repair says beside what was lost: from which file, by whom, by what.
+
+    The SHA-256 of the file is None where not all of it can be read. Raises CaseReadOnly where none of it can.
+    """
+    digest: str | None = None
+    with contextlib.suppress(OSError):  # the disk may be what is damaged: what can be read is saved all the same
+        digest = sha256_of_case(path)
+    return {"file": path.name, "sha256": digest, "by": reviewer(), "versions": versions()}
 
 
-def record_conversion(path: Path, event: str) -> None:
-    """Record that a case was encrypted, decrypted or got another passphrase (`event`)."""
-    with Case(path, create=False, beside=True) as case:
-        case.custody.record(event, {"versions": versions()})
+def record_conversion(path: Path, event: str) -> str:
+    """Record that a case was encrypted, decrypted or got another passphrase (`event`); return why not."""
+    return record_in(path, event, {"versions": versions()})

@@ -120,9 +120,13 @@ def check_record(say: Say, body: Entry, log: list[Entry]) -> None:
 
 def check_earlier(say: Say, earlier: Path, log: list[Entry]) -> None:
     """Check that this log goes on from the one of an earlier manifest: nothing before that was written anew."""
-    custody = json.loads(earlier.read_bytes())["custody"]
-    count = custody["entries"]
-    goes_on = not count or any(e["digest"] == custody["head"] for e in log[count - 1 : count])
+    try:
+        custody = json.loads(earlier.read_bytes())["custody"]
+        count, head = custody["entries"], custody["head"]
+        goes_on = not count or any(e["digest"] == head for e in log[count - 1 : count])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say.append(("earlier", UNKNOWN, f"{earlier}: {type(error).__name__}: {error}"))
+        return
     text = "goes on from" if goes_on else "is not a later state of"
     say.append(("earlier", OK if goes_on else DIFFERS, f"this log {text} that of {earlier.name}"))
 

@@ -12,6 +12,7 @@ from PIL import ImageDraw
 
 from engine.disk import sha256_of
 from engine.documents.document import Box
+from engine.documents.drafts import ChildFile
 from engine.documents.images import frame_picture, open_image
 from engine.documents.kinds import recognise
 from engine.documents.ocr import Image
@@ -41,7 +42,7 @@ def draw_page(  # noqa: PLR0913 - what is drawn, and how
 
     `member_id` is the digest of that file, None where it is not known.
     """
-    file = _member(path, member, member_id, scratch, options) if member else path
+    file = _member(ChildFile(path.name, path), member, member_id, scratch, options) if member else path
     kind = recognise(file, Path(member or path.name).name).kind
     if kind == "pdf":
         picture, points_per_pixel = _pdf_picture(file, page, dpi, options)
@@ -56,21 +57,21 @@ def draw_page(  # noqa: PLR0913 - what is drawn, and how
     _with_boxes(picture, boxes, points_per_pixel).save(out, format="PNG")
 
 
-def _member(path: Path, member: str, id: str | None, scratch: Path, options: ParseOptions) -> Path:
+def _member(file: ChildFile, member: str, id: str | None, scratch: Path, options: ParseOptions) -> Path:
     """Take a file out of a mail, PDF or ZIP; names of nested members are joined by slashes.
 
     Where its digest `id` is known, that decides: in older cases several files of a mail can have one name.
     """
     folder = Path(tempfile.mkdtemp(dir=scratch))
     bare = replace(options, ocr="never", tables=False)
-    children = parse_file(path, bare, scratch=folder).children
+    children = parse_file(file.path, bare, scratch=folder, name=file.name).children
     for child in children:
         if member.startswith(child.name + "/"):
-            return _member(child.path, member.removeprefix(child.name + "/"), id, scratch, options)
+            return _member(child, member.removeprefix(child.name + "/"), id, scratch, options)
     for child in sorted(children, key=lambda child: child.name != member):
         if child.name == member if id is None else sha256_of(child.path) == id:
             return child.path
-    raise DocumentError(f"{path.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
+    raise DocumentError(f"{file.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
 
 
 def _pdf_picture(path: Path, page: int, dpi: int, options: ParseOptions) -> tuple[Image, float]:

@@ -57,7 +57,7 @@ async def ingest_folder(
     inside it get their events again too, failures included. It is parsed again where such a failure may have passed: of
     time, memory or room, or for want of a password that is given now. Files inside a file come before it (see Parsed).
     """
-    listing = walk(paths, follow_links=options.follow_links)
+    listing = await asyncio.to_thread(walk, paths, follow_links=options.follow_links)
     entries = list(listing.in_order())
     yield Found(len(entries))
     with scratch_folder() as scratch:

@@ -170,8 +170,8 @@ class DatasetReader:
                 if dataset.is_selection
                 else "Read files into it: `redwell ingest FOLDER --case FILE`.",
             )
-        fates = [DocumentRecord(path, "parsed", id) for id, path in chosen.items()]
-        fates += [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
+        failed = [DocumentRecord(f.path, "failed", f.sha256, f.reason, f.message, f.advice) for f in failures]
+        fates = [*_read_records(chosen, {record.path for record in failed}), *failed]
         if source is not self.case:
             self._record_failures(failures, source.path)
         elif not source.read_only:
@@ -228,7 +228,8 @@ def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
     wanted = DocumentFilter(tags=dataset.tags, starred=dataset.starred, words=dataset.words)
     here = case.listing.documents_that_fit(DocumentFilter())
     entries = [entry for entry in case.documents.entries() if entry.id in here]
-    missing = set(dataset.documents) - {entry.id for entry in entries}
+    named = set(dataset.documents)
+    missing = named - {entry.id for entry in entries}
     if missing:
         raise UsageError(
             f"dataset {dataset.name!r}: the case {case.path} has no document {min(missing)}",
@@ -238,7 +239,19 @@ def wanted_documents(case: Case, dataset: Dataset) -> list[DocumentEntry]:
     if dataset.tags or dataset.starred or dataset.words:
         marked = case.listing.documents_that_fit(wanted)
         entries = [entry for entry in entries if entry.id in marked]
-    return [entry for entry in entries if not dataset.documents or entry.id in dataset.documents]
+    return [entry for entry in entries if not named or entry.id in named]
+
+
+def _read_records(paths: Mapping[str, str], taken: set[str]) -> list[DocumentRecord]:
+    """Account for the documents of a case, each at a path of its own: the ledger of a run has one file at a path.
+
+    Where a file has changed, its documents were read at the same path: the last one has it, unless it is `taken`.
+    """
+    records = []
+    for id, path in reversed(list(paths.items())):
+        records.append(DocumentRecord(f"SHA-256 {id[:12]} at {path}" if path in taken else path, "parsed", id))
+        taken.add(path)
+    return records[::-1]
 
 
 def _wanted_text(dataset: Dataset) -> str:

@@ -26,6 +26,7 @@ from engine.rows import DocumentId, Row
 from storage.case import Case
 from storage.documents import Documents
 from storage.ledger import DocumentRecord
+from storage.topic import now
 
 Passed = Callable[[], Awaitable[None]]
 """Waited for between files: who lets it wait pauses the reading."""
@@ -141,6 +142,7 @@ class _Ingestion:
         self._case = case
         self._emit = emit
         self._dataset = dataset
+        self._began = now()
         self._found = 0
         self._done = 0
         self._counted: list[str] = []
@@ -183,8 +185,13 @@ class _Ingestion:
             self._counted.append(event.path)
 
     def _unpacked(self, event: Unpacked) -> None:
-        """Count the files in an archive as found in it: until now, they were taken for files of the folder."""
-        record_container(self._case.custody, self._relative(event.path), self._root, event.id)
+        """Count the files in an archive as found in it: until now, they were taken for files of the folder.
+
+        What could not be read of it before, and now is or is no more in it, is no failure any more.
+        """
+        with self._case.transaction(relaxed=True):
+            record_container(self._case.custody, self._relative(event.path), self._root, event.id)
+            self._case.documents.forget_failures(event.path, self._began)
         if event.parent_id is None:
             while self._counted and self._counted[-1].startswith(f"{event.path}/"):
                 self._counted.pop()

@@ -50,7 +50,7 @@ def _as_file(dataset: Dataset, part: Part, folder: Path) -> Dataset:
     """Write rows that only Python has into a file: a build reads datasets."""
     if dataset.type != "memory":
         return dataset
-    rows: Sequence[object] = [*dataset.data, *part.data.get(dataset.name, ())]
+    rows: Sequence[object] = [*part.data.get(dataset.name, ()), *dataset.data]
     file = folder / f"rows_{len(list(folder.iterdir()))}.jsonl"
     file.write_text("".join(json.dumps(row, default=dict) + "\n" for row in rows), encoding="utf-8")
     return replace(dataset, type="file", path=str(file), data=())

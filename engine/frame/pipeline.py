@@ -395,7 +395,7 @@ def _system_prompt(parts: Mapping[str, str]) -> SystemPrompt:
     known = ("dataset_description", "persona")
     if unknown := [key for key in parts if key not in known]:
         raise UsageError(f"system_prompt has no part {unknown[0]!r}", advice=f"Parts: {', '.join(known)}.")
-    return SystemPrompt(**parts)
+    return bind(SystemPrompt, parts, Where())
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class _Names:
 def _reader(dataset: Dataset, data: Mapping[str, Any]) -> str:
     name = f"name={dataset.name!r}"
     if dataset.type == "memory":
-        rows = [dict(row) for row in (*dataset.data, *data.get(dataset.name, ()))]
+        rows = [dict(row) for row in (*data.get(dataset.name, ()), *dataset.data)]
         return f"from_list({_shown(rows)}, {name})"
     suffix = dataset.path[dataset.path.rfind(".") :].lower() if "." in dataset.path else ""
     function = READERS.get(suffix, "") if dataset.type == "file" else "read_folder"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -24,6 +25,9 @@ from engine.plan.frozen import freeze
 
 SIDES = (("left", "right"), ("input1", "input2"))
 """The names by which a condition may call the two rows."""
+
+_NUMBERED = re.compile(r"""(?<![\w.'"])input[12]\b""")
+"""One of the second names; not a field such as `left.input1`."""
 
 Values = Mapping[str, Any]
 
@@ -57,7 +61,7 @@ class Condition(Expression):
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """Return what it calls its left and its right row."""
-        return SIDES[1] if "input1" in self.text or "input2" in self.text else SIDES[0]
+        return SIDES[1] if _NUMBERED.search(self.text) else SIDES[0]
 
     def reads(self, side: int) -> frozenset[str]:
         """Return the fields it needs of the left (0) or the right (1) row."""

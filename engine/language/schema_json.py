@@ -84,8 +84,8 @@ class _Reader:
             case "anyOf" | "oneOf":
                 return self._alternatives(schema[key], where.at(key), depth, notes, exclusive=key == "oneOf")
             case "const":
-                return self._enum([schema[key]], schema.get("type"), where.at(key))
-        return self._enum(schema[key], schema.get("type"), where.at(key))
+                return self._enum([schema[key]], _type_names(schema), where.at(key))
+        return self._enum(schema[key], _type_names(schema), where.at(key))
 
     def fail(self, message: str, where: Where, advice: str = "") -> NoReturn:
         raise self._problem(message, where, advice)
@@ -316,6 +316,14 @@ class _Reader:
             return DictOf(Scalar("string"))
         at = where.at("additionalProperties")
         return DictOf(self.not_null(self.type(others, at, depth + 1, notes), at))
+
+
+def _type_names(schema: Mapping[str, Any]) -> Any:
+    """Return what `type` allows, with null where `nullable` says so."""
+    names = schema.get("type")
+    if names is None or not schema.get("nullable"):
+        return names
+    return [*(names if isinstance(names, list) else [names]), "null"]
 
 
 def _whole(ends: list[float | None], opens: list[bool]) -> list[float | None]:

@@ -29,7 +29,7 @@ class AddUuid(Node):
     @property
     def field(self) -> str:
         """Return the field that is written."""
-        return self.id_key or f"{self.name}_id"
+        return self.id_key or f"{self.name_in_fields}_id"
 
     def traits(self) -> Traits:
         """Say what it writes."""

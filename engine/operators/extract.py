@@ -75,8 +75,8 @@ class Extract(ModelNode):
 
     def output_key(self, document_key: str) -> str:
         """Return the field that holds what was extracted from another."""
-        suffix = f"_extracted_{self.name}" if self.extraction_key_suffix is None else self.extraction_key_suffix
-        return f"{document_key}{suffix}"
+        suffix = self.extraction_key_suffix
+        return document_key + (f"_extracted_{self.name_in_fields}" if suffix is None else suffix)
 
     @property
     def judged_fields(self) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ class _Asking:
     def _asked_as(self, windows: Sequence[range]) -> Extract:
         """Return the node with the validation that a single answer can be held to: that of this text, seen whole."""
         others = {self.node.output_key(key) for key in self.node.document_keys if key != self.key}
-        checks = tuple(e for e in self.node.validate if not e.fields("output") & others) if len(windows) == 1 else ()
+        checks = tuple(e for e in self.node.validate if not e.mentions("output") & others) if len(windows) == 1 else ()
         return replace(self.node, validate=checks)
 
     def _texts(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class ParallelMap(ModelNode):
 
     def _named(self, expression: Expression) -> frozenset[str]:
         """Return the fields of the schema that an expression is about."""
-        return expression.fields("output") & frozenset(self.answered_fields)
+        return expression.mentions("output") & frozenset(self.answered_fields)
 
     @property
     def other_models(self) -> tuple[str, ...]:

@@ -127,7 +127,8 @@ class Sample(Node):
     @property
     def added(self) -> tuple[str, ...]:
         """Return the fields that a ranked sample writes."""
-        return (f"_{self.name}_rank", f"_{self.name}_score") if self.is_ranked else ()
+        name = self.name_in_fields
+        return (f"_{name}_rank", f"_{name}_score") if self.is_ranked else ()
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""

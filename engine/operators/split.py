@@ -109,17 +109,17 @@ class Split(Node):
     @property
     def id_key(self) -> str:
         """Return the field that all chunks of one text share."""
-        return f"{self.name}_id"
+        return f"{self.name_in_fields}_id"
 
     @property
     def number_key(self) -> str:
         """Return the field that numbers the chunks of one text from 1."""
-        return f"{self.name}_chunk_num"
+        return f"{self.name_in_fields}_chunk_num"
 
     @property
     def headers_key(self) -> str:
         """Return the field that holds a section's headings: [{header, level}, ...]."""
-        return f"{self.name}_headers"
+        return f"{self.name_in_fields}_headers"
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""

@@ -70,12 +70,12 @@ class TopK(ModelNode):
     @property
     def rank_key(self) -> str:
         """Return the field for the place of a row, from 1."""
-        return f"_{self.name}_rank"
+        return f"_{self.name_in_fields}_rank"
 
     @property
     def score_key(self) -> str:
         """Return the field for the score of a row."""
-        return f"_{self.name}_score"
+        return f"_{self.name_in_fields}_score"
 
     def count(self, rows: int) -> int:
         """Return how many of so many rows are kept, at least 1."""

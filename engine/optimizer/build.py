@@ -187,7 +187,7 @@ class _Build:
         sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows, books=books, terms=terms)
         count = sample.enough(options.rows)
         fields = source_fields(sample)
-        self._runner.source_fields = {name: names for name, names in fields.items() if names}
+        self._runner.source_fields = fields
         self._runner.whole = {name: round(draw.times * len(rows)) for name, rows in sample.documents.items()}
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self._agent_pool.model(name), "loading the model")
@@ -491,8 +491,8 @@ async def read_datasets(
         raise UsageError(
             "the datasets have no rows to try plans on", advice="Choose other documents (command line: --input)."
         )
-    joined = {name for step in plan.steps if len(step.inputs) > 1 for name in step.inputs}
-    for name in joined & datasets.keys():
+    steps = [step for step in plan.steps if step.operators and plan.operator(step.operators[0]).traits().inputs == 2]
+    for name in datasets.keys() & {name for step in steps for name in step.inputs}:
         if not datasets[name]:
             advice = f"Give other data with --input {name}=PATH."
             raise UsageError(f"the dataset {name!r} has no rows, so nothing can be joined with it", advice=advice)

@@ -318,10 +318,11 @@ def examples_of(rows: Sequence[Row], count: int) -> list[dict[str, Any]]:
 
 
 def source_fields(sample: Sample) -> Mapping[str, tuple[str, ...]]:
-    """Return the fields of the rows of each dataset."""
-    return {
+    """Return the fields of the rows of each dataset; without rows they are not known."""
+    fields = {
         name: tuple(dict.fromkeys(key for row in rows for key in row.values)) for name, rows in sample.datasets.items()
     }
+    return {name: names for name, names in fields.items() if names}
 
 
 def _columns(output: PlanOutput) -> tuple[str, ...]:

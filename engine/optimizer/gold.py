@@ -96,7 +96,8 @@ def _asked(pipeline: str) -> str:
 def reviewed_gold(case: Case, run_id: str, sample: Mapping[DocumentId, RowId]) -> Gold:
     """Take what reviewers said of a run's rows as gold for the sample rows of the same documents.
 
-    A document of which every row was judged as a whole is known completely. Raises as gold_rows.
+    A document of which every row was judged as a whole is known completely, but where a cell of a row that was accepted
+    was rejected: what belongs there is not known. Raises as gold_rows.
     """
     columns = frozenset(case.result_rows.columns(run_id))
     judged = {row.row_id: row for row in gold_rows(case, run_id)}
@@ -107,16 +108,22 @@ def reviewed_gold(case: Case, run_id: str, sample: Mapping[DocumentId, RowId]) -
         for source in (sample[DocumentId(name)] for name in delivered.documents if name in sample):
             if gold_row is not None:
                 rows.setdefault(source, []).append(gold_row)
-            if gold_row is None or not columns <= set(gold_row.judged):
+            if gold_row is None or not columns <= set(gold_row.judged) or not _is_of_one_kind(gold_row):
                 incomplete.add(source)
     return Gold({source: _record(known, source not in incomplete) for source, known in rows.items()})
 
 
+def _is_of_one_kind(row: GoldRow) -> bool:
+    """Say whether all that was judged of a row is right, or all of it wrong."""
+    return not row.rejected or row.rejected == row.judged
+
+
 def _record(rows: list[GoldRow], is_complete: bool) -> GoldRecord:
-    shown = [(row.verdict == "rejected", {name: row.values.get(name) for name in row.judged}) for row in rows]
+    right = ({name: row.values.get(name) for name in row.judged if name not in row.rejected} for row in rows)
+    wrong = ({name: row.values.get(name) for name in row.rejected} for row in rows)
     return GoldRecord(
-        wanted=tuple(values for is_rejected, values in shown if not is_rejected),
-        unwanted=tuple(values for is_rejected, values in shown if is_rejected),
+        wanted=tuple(values for values in right if values),
+        unwanted=tuple(values for values in wrong if values),
         is_complete=is_complete,
     )
 

@@ -51,11 +51,11 @@ def reading_refused(path: Path, what: str) -> OutsideBorders:
     )
 
 
-def writing_refused(path: Path, what: str) -> OutsideBorders:
-    """Make the error for a path that may not be written."""
+def writing_refused(path: Path, what: str, *, allowing: str) -> OutsideBorders:
+    """Make the error for a path that may not be written; `allowing` is what the user may add or do instead."""
     return OutsideBorders(
         f"{what} lies outside the folder of the pipeline: {path}",
-        advice=f"If you want it written there, add --allow-path {path.parent}, or name another file with --out.",
+        advice=f"If you want it written there, add --allow-path {allowing}",
         path=path,
         need="write",
     )

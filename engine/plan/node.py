@@ -76,6 +76,11 @@ class Node:
         """Return what the model or the code answers, as far as it is declared."""
         return None
 
+    @cached_property
+    def name_in_fields(self) -> str:
+        """Return the name that fields carry (`{name}_id`): the plan's, also where a run numbers a further use of it."""
+        return self.name
+
     @property
     def judged_fields(self) -> tuple[str, ...] | None:
         """Return the fields of an answer that `validate` and `gleaning` are about; None where they are not known."""

@@ -103,6 +103,7 @@ def named_apart(plan: Plan) -> dict[str, list[Node]]:
     """Return the operators of each step, all under names of their own.
 
     Events, ledger and lineage go by name. An operator that is used again, or named like a dataset, gets ` (2)`, ` (3)`.
+    The fields that it writes stay those of the plan, for operators after it name them.
     """
     taken = {dataset.name for dataset in plan.datasets}
 
@@ -112,7 +113,11 @@ def named_apart(plan: Plan) -> dict[str, list[Node]]:
             number += 1
             name = f"{node.name} ({number})"
         taken.add(name)
-        return node if number == 1 else replace(node, name=name)
+        if number == 1:
+            return node
+        renamed = replace(node, name=name)
+        object.__setattr__(renamed, "name_in_fields", node.name)
+        return renamed
 
     return {step.name: [apart(node) for node in plan.nodes(step)] for step in plan.steps}
 

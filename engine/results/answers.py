@@ -104,8 +104,8 @@ def _document(evidence: Sequence[EvidenceRecord], path: str) -> str:
 
 
 def _item(item: Mapping[str, Any], document: str) -> ShownItem:
-    lines = tuple((int(first), int(last)) for first, last in item.get("lines") or ())
-    page = int(item.get("page") or 0)
+    lines, written = _lines(item.get("lines")), item.get("page")
+    page = written if isinstance(written, int) else 0
     first, last = lines[0] if lines else (0, 0)
     return ShownItem(
         value=_cut(shown(item.get("value"))),
@@ -119,6 +119,14 @@ def _item(item: Mapping[str, Any], document: str) -> ShownItem:
         first_line=first,
         last_line=last,
     )
+
+
+def _lines(pairs: Any) -> tuple[tuple[int, int], ...]:
+    """Return first and last lines; a person who corrects the items may have typed anything there."""
+    if not isinstance(pairs, list | tuple):
+        return ()
+    known = [pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
+    return tuple((first, last) for first, last in known if isinstance(first, int) and isinstance(last, int))
 
 
 def _cut(text: str) -> str:

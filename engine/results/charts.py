@@ -15,8 +15,11 @@ MOST_PERIODS = 240
 
 
 def count_values(view: ResultView, wanted: Selection, column: str, unit: Unit, most: int) -> Bars:
-    """Count rows, or the documents they come from, by what a column names."""
+    """Count rows, or the documents they come from, by what a column names; rows where none comes from a document."""
     view.check_column(column)
+    numbers = view.select(wanted)
+    if numbers and not any(view.rows[number].documents for number in numbers):
+        unit = "rows"
     seen: dict[str, set[str]] = {}
     for value, sources, number in _named(view, wanted, column):
         seen.setdefault(value, set()).update(sources if unit == "documents" else (str(number),))

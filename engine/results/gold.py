@@ -18,8 +18,8 @@ from storage.reviewed import ReviewBook, Verdict, edited_rows
 class GoldRow:
     """A row that a person judged. `values` hold after corrections; `documents` are the ids it comes from.
 
-    A rejected row should not have been found. `judged` are the columns that the verdict covers: all for a row that was
-    accepted or rejected as a whole, else those of the cells that were judged.
+    `judged` are the columns that were judged: all for a row that was accepted or rejected as a whole, else those of the
+    cells that were. `rejected` are those of them whose value is wrong: all for a row that should not have been found.
     """
 
     row_id: str
@@ -27,6 +27,7 @@ class GoldRow:
     values: Mapping[str, Any]
     verdict: Verdict
     judged: tuple[str, ...]
+    rejected: tuple[str, ...]
     note: str
 
 
@@ -41,10 +42,12 @@ def gold_rows(case: Case, run_id: str) -> list[GoldRow]:
         if not review.is_reviewed:
             continue
         values = review.values(row.values)
-        cells = tuple(column for column in columns if column in review.cells and review.cells[column].verdict)
-        judged = columns if review.whole.verdict else cells
+        verdicts = {c: review.cells[c].verdict for c in columns if c in review.cells and review.cells[c].verdict}
+        judged = columns if review.whole.verdict else tuple(verdicts)
+        cells = tuple(column for column, verdict in verdicts.items() if verdict == "rejected")
+        rejected = columns if review.whole.verdict == "rejected" else cells
         shown = {column: values.get(column) for column in columns}
-        rows.append(GoldRow(row.id, row.documents, shown, review.verdict, judged, review.note))
+        rows.append(GoldRow(row.id, row.documents, shown, review.verdict, judged, rejected, review.note))
     return rows
 
 
@@ -73,5 +76,6 @@ def _as_json(row: GoldRow) -> dict[str, Any]:
         "values": dict(row.values),
         "verdict": row.verdict,
         "judged": list(row.judged),
+        "rejected": list(row.rejected),
         "note": row.note,
     }

@@ -16,6 +16,7 @@ from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.results.doubt import doubt_of
 from engine.results.new_rows import new_rows
+from engine.results.same_question import runs_of_question
 from engine.results.values import date_of, is_empty, items, leaves, number_of, shown, sort_key
 from engine.values.base import ORIGINAL
 from engine.values.cells import is_typed, parts
@@ -62,10 +63,15 @@ class ResultView:
         rows: Sequence[DeliveredRow],
         book: ReviewBook,
         new: frozenset[str] | None = None,
+        runs: frozenset[str] = frozenset(),
     ) -> None:
-        """Take the rows in their order; `new` are the ids of those that the last run of the question had not."""
+        """Take the rows in their order; `new` are the ids of those that the last run of the question had not.
+
+        `runs` are those of the question, this one too: what was reviewed in them and is not here is counted.
+        """
         self.columns = tuple(columns)
         self.new = new
+        self.runs = runs
         self.rows = rows
         self._identities: Mapping[str, RowIdentity] | None = None
         self._numbers = {row.id: row.number for row in rows}
@@ -78,7 +84,7 @@ class ResultView:
 
     def with_reviews(self, book: ReviewBook) -> ResultView:
         """Return the same rows with other reviews."""
-        view = ResultView(self.columns, self.rows, ReviewBook(()), self.new)
+        view = ResultView(self.columns, self.rows, ReviewBook(()), self.new, self.runs)
         view._identities = self._identities  # noqa: SLF001 - its own class
         return view._reviewed(book)  # noqa: SLF001
 
@@ -103,7 +109,7 @@ class ResultView:
             numbers |= {self._numbers[i.id] for i in identities.values() if i.digest in digests}
         kept = reviews_of_rows((self.rows[number] for number in sorted(numbers)), self.columns, book, edited)
         placed = {self.rows[number].id for number in kept}
-        self.unplaced = max(len(book.row_ids) - len(placed), 0)
+        self.unplaced = max(len(book.edited_in(self.runs)) - len(placed), 0)
         return kept
 
     def _all_identities(self) -> Mapping[str, RowIdentity]:
@@ -222,10 +228,9 @@ def result_view(case: Case, run_id: str) -> ResultView:
         reviews = case.reviews.stamp()
         kept = _kept.get(key)
         if kept is None or kept.stamp != stamp:
-            rows = list(case.result_rows.read(run_id))
-            kept = _Kept(
-                stamp, reviews, ResultView(columns, rows, ReviewBook(case.reviews.edits()), new_rows(case, run_id))
-            )
+            rows, book = list(case.result_rows.read(run_id)), ReviewBook(case.reviews.edits())
+            runs = frozenset((run_id, *(run.id for run in runs_of_question(case.runs, run_id))))
+            kept = _Kept(stamp, reviews, ResultView(columns, rows, book, new_rows(case, run_id), runs))
         elif kept.reviews != reviews:
             kept = _Kept(stamp, reviews, kept.view.with_reviews(ReviewBook(case.reviews.edits())))
         _kept[key] = kept

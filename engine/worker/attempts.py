@@ -12,7 +12,7 @@ from engine.errors import RedwellError
 from engine.worker.contract.offline import Tried
 from models.errors import ModelError, RuntimeMissing
 from models.fence.attempt import Attempt, try_socket
-from models.install import list_models
+from models.install import smallest_file
 from models.isolation.attempt import try_from_model_process
 from storage.topic import now
 
@@ -45,10 +45,10 @@ def _tried(kind: str, attempt: Callable[[], Attempt]) -> Tried:
 
 
 def _from_model() -> Attempt:
-    weights = [s for s in list_models() if s.installed and s.kind == "language" and s.path.is_file()]
-    if not weights:
+    smallest = smallest_file()
+    if smallest is None:
         raise RuntimeMissing("no model is installed")
-    return try_from_model_process(min(weights, key=lambda status: status.bytes).path)
+    return try_from_model_process(smallest.path)
 
 
 _ATTEMPTS: Final[Mapping[str, Callable[[], Attempt]]] = {

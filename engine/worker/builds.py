@@ -59,7 +59,7 @@ def make_ready_build(job: BuildJob, models: Models) -> ReadyBuild:
     """
     _check_files(job)
     options, settings = job.options, job.options.settings
-    loaded = load_checked(RunJob(job.pipeline, job.case, job.inputs, (job.out,), settings), models)
+    loaded = load_checked(RunJob(job.pipeline, job.case, job.inputs, (job.out,), settings), models, outputs=())
     if harm := next(filter(None, (harm_to_data(loaded, file) for file in _files(job))), ""):
         raise UsageError(harm, advice="Name a file in another folder.")
     if not settings.overwrite:

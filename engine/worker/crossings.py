@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from models.paths import expanded
 from storage.case import Case
 from storage.errors import StorageError
 
+OUTPUTS = {"path": "the output", "intermediate_dir": "the folder of intermediate rows"}
+"""What a pipeline names to be written, by its key below `output`."""
 _KIND = "written file"
 """Of the values of a case that say what Redwell wrote: by path, the SHA-256 of the file, "" while it is written."""
 _NEVER = "never"
@@ -42,8 +44,12 @@ def with_inputs(loaded: Loaded, inputs: Iterable[str]) -> Loaded:
     return replace(loaded, plan=plan, borders=borders)
 
 
-def crossings(loaded: Loaded, *, output: bool = True, models: bool = True) -> Iterator[OutsideBorders]:
-    """Give what a pipeline reads outside its borders and (with `output`) writes there, each with its place.
+def crossings(
+    loaded: Loaded, *, outputs: Collection[str] = tuple(OUTPUTS), models: bool = True
+) -> Iterator[OutsideBorders]:
+    """Give what a pipeline reads outside its borders and writes there, each with its place.
+
+    `outputs` are the keys of what will be written.
 
     Without `models`, those that it names are not looked at: the user has chosen another one.
     """
@@ -56,8 +62,7 @@ def crossings(loaded: Loaded, *, output: bool = True, models: bool = True) -> It
             yield _placed(loaded, error, loaded.positions.nearest(("datasets", dataset.name, "path")))
     if models:
         yield from _models(loaded)
-    if output:
-        yield from _outputs(loaded)
+    yield from _outputs(loaded, outputs)
 
 
 def crossing_problems(loaded: Loaded) -> list[Problem]:
@@ -68,9 +73,9 @@ def crossing_problems(loaded: Loaded) -> list[Problem]:
     ]
 
 
-def refuse_crossings(loaded: Loaded, *, output: bool, models: bool) -> None:
+def refuse_crossings(loaded: Loaded, *, outputs: Collection[str], models: bool) -> None:
     """Raise OutsideBorders for the first crossing."""
-    for error in crossings(loaded, output=output, models=models):
+    for error in crossings(loaded, outputs=outputs, models=models):
         raise error
 
 
@@ -82,17 +87,18 @@ def _models(loaded: Loaded) -> Iterator[OutsideBorders]:
             yield _placed(loaded, reading_refused(file, "the model"), position)
 
 
-def _outputs(loaded: Loaded) -> Iterator[OutsideBorders]:
-    output = loaded.plan.output
-    for key, named in (("path", output.path), ("intermediate_dir", output.intermediate_dir)):
+def _outputs(loaded: Loaded, keys: Collection[str]) -> Iterator[OutsideBorders]:
+    for key in keys:
+        named = getattr(loaded.plan.output, key)
         place = loaded.directory / expanded(named)
         if named and not loaded.borders.allow(place):
-            what = "the output" if key == "path" else "the folder of intermediate rows"
-            yield _placed(loaded, writing_refused(place, what), loaded.positions.nearest(_output_path(loaded, key)))
+            instead = f"{place.parent}, or name another file with --out." if key == "path" else str(place)
+            error = writing_refused(place, OUTPUTS[key], allowing=instead)
+            yield _placed(loaded, error, loaded.positions.nearest(output_key(loaded, key)))
 
 
-def _output_path(loaded: Loaded, key: str) -> tuple[str, ...]:
-    """Return where the output is written: below the pipeline, or at the top as in older files."""
+def output_key(loaded: Loaded, key: str) -> tuple[str, ...]:
+    """Return where a key of the output stands: below the pipeline, or at the top as in older files."""
     inside = ("pipeline", "output", key)
     return inside if inside in loaded.positions.values else ("output", key)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from engine.worker.contract.offline import IsolatedCheck
 from engine.worker.health import check_ocr
 from models.check import Check
-from models.install import list_models
+from models.install import smallest_file
 from models.selftest import run_selftest
 
 TIMEOUT_SECONDS = 240.0
@@ -39,7 +39,8 @@ def check_isolated() -> IsolatedCheck:
         if trial.returncode:
             said = (trial.stderr.strip().splitlines() or ["no reason given"])[-1]
             return IsolatedCheck(False, f"this system does not let us make a network namespace: {said}")
-        answer = _run([tool, *UNSHARE[1:], sys.executable, "-m", "engine.worker.isolated_check"], TIMEOUT_SECONDS)
+        child = [sys.executable, "-P", "-m", "engine.worker.isolated_check"]  # no module of the current folder
+        answer = _run([tool, *UNSHARE[1:], *child], TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         return IsolatedCheck(False, f"the test took longer than {TIMEOUT_SECONDS:.0f} s and was stopped")
     try:
@@ -99,10 +100,9 @@ def _reach(interfaces: Check) -> Check:
 
 
 def _model() -> Check:
-    installed = [s for s in list_models() if s.installed and s.kind == "language" and s.path.is_file()]
-    if not installed:
+    smallest = smallest_file()
+    if smallest is None:
         return Check("Asking a model", True, "not tried: no model is installed")
-    smallest = min(installed, key=lambda status: status.bytes)
     verdict = run_selftest(smallest.path)
     return Check("Asking a model", verdict.ok, f"{smallest.id}: {verdict.detail}")
 

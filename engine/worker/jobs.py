@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from engine.language.trust import refuse_untrusted
 from engine.loader import Loaded, load_pipeline
 from engine.plan.work import named_apart
 from engine.results.network_files import network_format
-from engine.worker.crossings import recorded, refuse_crossings, refuse_foreign, with_inputs
+from engine.worker.crossings import OUTPUTS, recorded, refuse_crossings, refuse_foreign, with_inputs
 from engine.worker.exports import OutputOptions, Written, check_format, write_outs
 from engine.worker.model_choice import Models, settled
 from engine.worker.surroundings import check_surroundings, harm_to_data
@@ -63,7 +63,8 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
 
     Raises PipelineError, UsageError, ExportError or EnvironmentMissing.
     """
-    loaded = load_checked(job, models)
+    outputs = ["intermediate_dir"] if job.outs else list(OUTPUTS)
+    loaded = load_checked(job, models, outputs=outputs)
     outs = _outs(job, loaded)
     check_outs(outs, case=job.case, loaded=loaded)
     if not job.settings.overwrite:
@@ -73,9 +74,10 @@ def make_ready(job: RunJob, models: Models) -> ReadyRun:
     return ReadyRun(loaded, options, outs, replace(job.output, table=loaded.plan.output.table))
 
 
-def load_checked(job: RunJob, models: Models) -> Loaded:
+def load_checked(job: RunJob, models: Models, *, outputs: Collection[str]) -> Loaded:
     """Load the pipeline of a job with its inputs, check it and what is around it, and settle its models.
 
+    `outputs` are the keys of what the pipeline names and that will be written.
     Raises PipelineError, UsageError or EnvironmentMissing; what is only a warning is among those of the pipeline.
     """
     settings = job.settings
@@ -83,10 +85,10 @@ def load_checked(job: RunJob, models: Models) -> Loaded:
     loaded = load_with_inputs(job.pipeline, job.inputs, settings.allow_paths)
     if settings.include_hidden:
         loaded = replace(loaded, plan=loaded.plan.including_hidden())
-    refuse_crossings(loaded, output=not job.outs, models=not settings.model)
+    refuse_crossings(loaded, outputs=outputs, models=not settings.model)
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
-    around = check_surroundings(loaded, output=not job.outs)
+    around = check_surroundings(loaded, outputs=outputs)
     refuse(around)
     warnings = [
         *loaded.warnings,

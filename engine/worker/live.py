@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import psutil
@@ -30,8 +30,8 @@ _LESS_TELLING = ("text", "path", "pages", "kind")
 class LiveRun:
     """What is known of the run that goes on, or was the last. Events come in one thread, questions in others."""
 
-    def __init__(self) -> None:
-        self.state = RunState()
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.state = RunState(clock)
         self.memory_bytes = 0
         self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._asked_back: Counter[tuple[str, str, str]] = Counter()

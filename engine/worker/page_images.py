@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,11 +26,12 @@ Load = Callable[[str], Document]
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A page to draw, or that was drawn: `file` and `page` as in citations."""
+    """A page to draw, or that was drawn. `columns` are those whose evidence lies on it, which change no picture."""
 
     document_id: str
     page: int
     boxes: tuple[Box, ...]
+    columns: tuple[str, ...] = field(default=(), compare=False)
 
 
 def loading(case: Case) -> Load:
@@ -47,14 +48,16 @@ def marked_pages(case: Case, places: Iterable[EvidenceRecord], load: Load | None
     """Gather the boxes of all places by page, in the order of first mention; `load` as `loading` makes it."""
     load = load or loading(case)
     boxes: dict[tuple[str, int], list[Box]] = {}
+    columns: dict[tuple[str, int], dict[str, None]] = {}
     for place in places:
         if place.document_id is None or place.first_line is None or place.last_line is None:
             continue
         for line in load(place.document_id).lines[place.first_line - 1 : place.last_line]:
+            columns.setdefault((place.document_id, line.page), {})[place.column] = None
             marks = boxes.setdefault((place.document_id, line.page), [])
             if line.box is not None and line.box not in marks:
                 marks.append(line.box)
-    return [PageImage(document, page, tuple(page_boxes)) for (document, page), page_boxes in boxes.items()]
+    return [PageImage(*page, tuple(page_boxes), tuple(columns[page])) for page, page_boxes in boxes.items()]
 
 
 def draw(  # noqa: PLR0913 - what is drawn, and how

@@ -12,15 +12,14 @@ from engine.documents.render import Child
 from engine.documents.report import ReportField, ReportLine, ReportPlace, ReportSection, ReportSpec, make_report
 from engine.errors import DocumentError, UsageError
 from engine.results.values import shown
-from engine.values.cells import is_typed
 from engine.worker.page_images import PageImage, draw, loading, marked_pages, source_file
 from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import file_names
 from storage.export.atomic import replacing
-from storage.export.cells import cell_text
 from storage.export.table import NOT_LOCATED, ResultRow, ResultTable, citation_text
 from storage.ledger import Ledger
+from storage.runs import StoredRun
 
 REPORT_SUFFIX = ".pdf"
 MOST_PAGES = 1000
@@ -67,7 +66,7 @@ def write_report(
         run = case.runs.get(run_id)
         spec = ReportSpec(
             title=f"Results of {case.path.stem}",
-            subtitle=f"Run {run_id} of {run.started_at[:10]}, model {run.model_name}; {len(table.rows):,} rows",
+            subtitle=_subtitle(run, len(table.rows)),
             sections=sections,
             sums=_sums(table.ledger),
             notes=(*table.notes, *drawing.notes),
@@ -82,7 +81,7 @@ def _gather(case: Case, run_id: str, table: ResultTable, told: Told) -> list[_Ev
     for row in table.rows:
         told(0, 0)
         found = case.evidence.of_row(run_id, row.id)
-        records.append(tuple(record for record in found if record.column in table.cited))
+        records.append(tuple(record for record in found if record.column in row.citations))  # none of what is corrected
     total = sum(len(_first_pages(of_row)) for of_row in records)
     _refuse_too_many(total, table)
     load = loading(case)
@@ -152,9 +151,8 @@ class _Drawing:
 
     def _place(self, evidence: _Evidence, page: PageImage) -> ReportPlace:
         here = [record for record in evidence.records if record.document_id == page.document_id]
-        columns = dict.fromkeys(record.column for record in here)
         file = self._files[page.document_id]
-        caption = f"{file}, page {page.page}: {', '.join(columns)}"
+        caption = f"{file}, page {page.page}: {', '.join(page.columns)}"
         drawn = self._drawn[page]
         if isinstance(drawn, str):
             return ReportPlace(caption, drawn, ())
@@ -177,6 +175,11 @@ class _Drawing:
                 yield ReportLine(line.number, line.text, line.number in marked)
 
 
+def _subtitle(run: StoredRun, rows: int) -> str:
+    model = f"model {run.model_name}" if run.model_name else "no model but those named in its question"
+    return f"Run {run.id} of {run.started_at[:10]}, {model}; {rows:,} {'row' if rows == 1 else 'rows'}"
+
+
 def _title(row: ResultRow, table: ResultTable) -> str:
     first = next((column for column in table.cited if column != "filename"), table.columns[0])
     return shown(row.values.get(first))[:120] or "(empty)"
@@ -185,7 +188,7 @@ def _title(row: ResultRow, table: ResultTable) -> str:
 def _fields(row: ResultRow, table: ResultTable) -> Iterator[ReportField]:
     for column in table.columns:
         held = row.values.get(column)
-        value = shown(held) if is_typed(held) else cell_text(held, "joined")
+        value = held if isinstance(held, str) else shown(held)
         citations = citation_text(row.citations.get(column, ()))
         if value or citations:
             yield ReportField(column, value, citations, is_missing=NOT_LOCATED in citations.split("; "))

@@ -25,13 +25,13 @@ from engine.worker.commands import (
     ResumeCommand,
     UnlockCommand,
 )
-from engine.worker.contract.events import CommandAccepted, CommandFailed, CommandFinished, WorkerReady
+from engine.worker.contract.events import CaseNoted, CommandAccepted, CommandFailed, CommandFinished, WorkerReady
 from engine.worker.contract.lines import LONGEST_LINE
 from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
 from engine.worker.gate import Gate
 from engine.worker.protocol import BadCommand, Command, read_command
-from storage import passphrases
+from storage import passphrases, upgrade_notice
 
 if TYPE_CHECKING:
     from engine.worker.jobs import NewModels
@@ -65,6 +65,12 @@ class Session:
 
     async def serve(self, lines: asyncio.Queue[str | None]) -> None:
         """Carry out commands until None comes; then cancel what is going on and end."""
+        loop = asyncio.get_running_loop()
+
+        def tell(upgraded: upgrade_notice.Upgraded) -> None:  # called in whichever thread opened the case
+            loop.call_soon_threadsafe(self.emit, _note_of(upgraded))
+
+        upgrade_notice.tell_with(tell)
         self.emit(WorkerReady(tuple(COMMANDS)))
         try:
             while (line := await lines.get()) is not None:
@@ -72,6 +78,7 @@ class Session:
                     self.take(line)
         finally:
             await self._stop()
+            upgrade_notice.tell_with(None)
 
     def emit(self, event: Event) -> None:
         """Write one event as one line."""
@@ -178,6 +185,14 @@ class Session:
             end = failure_of(command.id, command.name, error, what=f"the {command.name}")
         self._job = None
         self.emit(end)
+
+
+def _note_of(upgraded: upgrade_notice.Upgraded) -> CaseNoted:
+    return CaseNoted(
+        f"{upgraded.case.name} is of an earlier version of Redwell and was upgraded.",
+        f"A copy of it as it was is at {upgraded.backup}. It holds everything that the case held: delete it when you "
+        "no longer need it.",
+    )
 
 
 def _unlock(order: UnlockCommand) -> None:

@@ -15,6 +15,7 @@ from engine.language.problems import Problem, Severity
 from engine.loader import Loaded, Read
 from engine.plan.dataset import DOCUMENT_PARSERS, Dataset
 from engine.plan.sources import kind_of_source
+from engine.worker.crossings import OUTPUTS, output_key
 from models.paths import expanded
 from storage.export.files import SUFFIXES
 
@@ -22,14 +23,17 @@ PEEKED_BYTES = 64 * 1024 * 1024
 """A data file up to this size is read by a check, for the fields of its rows."""
 
 
-def check_surroundings(loaded: Loaded, *, output: bool = True, missing_data: Severity = "error") -> list[Problem]:
-    """List the problems of datasets, their parsing functions and (with `output`) the output, each with its place.
+def check_surroundings(
+    loaded: Loaded, *, outputs: Collection[str] = tuple(OUTPUTS), missing_data: Severity = "error"
+) -> list[Problem]:
+    """List the problems of datasets, their parsing functions and the output, each with its place.
 
-    Data that is not there ends a run; whoever only checks a pipeline may have it elsewhere (`missing_data`).
+    `outputs` are the keys of what will be written. Data that is not there ends a run; whoever only checks a pipeline
+    may have it elsewhere (`missing_data`).
     """
     tools = [tool.name for tool in loaded.plan.parsing_tools]
     parsing = [problem for dataset in _used(loaded) for problem in _parsing(loaded, dataset, tools)]
-    return [*missing(loaded, _used(loaded), missing_data), *parsing, *(_output(loaded) if output else ())]
+    return [*missing(loaded, _used(loaded), missing_data), *parsing, *_output(loaded, outputs)]
 
 
 def peek_fields(loaded: Loaded) -> tuple[SourceFields, list[Problem]]:
@@ -94,17 +98,18 @@ def _parsing(loaded: Loaded, dataset: Dataset, defined: Collection[str]) -> Iter
             yield _problem(loaded, message, advice, place, severity="warning")
 
 
-def _output(loaded: Loaded) -> Iterator[Problem]:
-    named = loaded.plan.output.path
-    place = ("pipeline", "output", "path")
-    if not named:
-        return
-    out = loaded.directory / expanded(named)
-    if out.suffix.lower() not in SUFFIXES:
-        message = f"the output {named!r} has the suffix {out.suffix or '(none)'}, which names no format"
-        yield _problem(loaded, message, f"Formats: {', '.join(SUFFIXES)}.", place)
-    if message := harm_to_data(loaded, out):
-        yield _problem(loaded, message, "Choose another place for the results.", place)
+def _output(loaded: Loaded, keys: Collection[str]) -> Iterator[Problem]:
+    for key in keys:
+        named = getattr(loaded.plan.output, key)
+        if not named:
+            continue
+        place = output_key(loaded, key)
+        out = loaded.directory / expanded(named)
+        if key == "path" and out.suffix.lower() not in SUFFIXES:
+            message = f"the output {named!r} has the suffix {out.suffix or '(none)'}, which names no format"
+            yield _problem(loaded, message, f"Formats: {', '.join(SUFFIXES)}.", place)
+        if message := harm_to_data(loaded, out):
+            yield _problem(loaded, message, "Choose another place for the results.", place)
 
 
 def harm_to_data(loaded: Loaded, out: Path) -> str:

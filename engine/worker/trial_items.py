@@ -67,7 +67,10 @@ class TriedRow:
 
 @dataclass(frozen=True, slots=True)
 class TriedItem:
-    """What one operator did with one row; `name` is what a person calls the row. `reason`: why it was left out."""
+    """What one operator did with one row; `name` is what a person calls the row. `reason`: why it was left out.
+
+    `made` rows came of it; `rows` are the first MOST_ROWS of them.
+    """
 
     operator: str
     name: str
@@ -75,6 +78,7 @@ class TriedItem:
     reason: str
     calls: tuple[TriedCall, ...] = ()
     rows: tuple[TriedRow, ...] = ()
+    made: int = 0
 
 
 def tried_items(case: Case, run_id: str, plan: Plan, asked: Sequence[AskedOf]) -> list[TriedItem]:
@@ -111,13 +115,13 @@ class _Items:
             for origin in (record.id,) if record.id in ids else record.parents:  # a filter passes rows on as they are
                 made[origin].append(record)
         for fate in fates:
-            calls = self._calls.pop((node.name, fate.row_id), [])
-            shown = tuple(self._shown(node, record) for record in made[fate.row_id][:MOST_ROWS])
-            reason = fate.reason or fate.error or ""
-            yield TriedItem(node.name, self._name(fate.row_id), fate.fate, reason, tuple(map(_call, calls)), shown)
+            calls = tuple(map(_call, self._calls.pop((node.name, fate.row_id), [])))
+            rows, reason = made[fate.row_id], fate.reason or fate.error or ""
+            shown = tuple(self._shown(node, record) for record in rows[:MOST_ROWS])
+            yield TriedItem(node.name, self._name(fate.row_id), fate.fate, reason, calls, shown, len(rows))
         for other in [key for key in self._calls if key[0] == node.name]:  # about a pair or a group of rows
-            calls = self._calls.pop(other)
-            yield TriedItem(node.name, self._name(other[1]), "asked", "", tuple(map(_call, calls)))
+            calls = tuple(map(_call, self._calls.pop(other)))
+            yield TriedItem(node.name, self._name(other[1]), "asked", "", calls)
 
     def _name(self, row_id: str) -> str:
         row = self._rows.get(RowId(row_id))

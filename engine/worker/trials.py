@@ -76,7 +76,9 @@ async def try_pipeline(
         note_allowed(case, "trial", settings.allow_hosts)
         read = _copy_documents(case, trial, job)
         loaded, first = _with_own_documents(loaded)
-        refuse_crossings(loaded, output=False, models=not settings.model)
+        if first is None and not read:
+            raise UsageError(f"the case {job.case} holds no documents to try it on", advice="Add documents first.")
+        refuse_crossings(loaded, outputs=(), models=not settings.model)
         loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
         result = await run_pipeline(
@@ -182,7 +184,7 @@ def _with_own_documents(loaded: Loaded) -> tuple[Loaded, int | None]:
 
 
 def _line(item: TriedItem) -> TriedLine:
-    return TriedLine(item.operator, item.name, item.fate, len(item.calls), len(item.rows))
+    return TriedLine(item.operator, item.name, item.fate, len(item.calls), item.made)
 
 
 def _note(plan: Plan) -> str:

@@ -32,7 +32,7 @@ from engine.worker.commands import (
     RunCommand,
     TryCommand,
 )
-from engine.worker.contract.events import ConvertProgress, ExportProgress, ResultsWritten
+from engine.worker.contract.events import CaseNoted, ConvertProgress, ExportProgress, ResultsWritten
 from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import ExportStopped, OutputOptions, Written, write_outs
@@ -169,7 +169,7 @@ class Work:
     async def _run(self, job: RunJob, gate: Gate) -> int:
         models = self._new_models()
         ready = make_ready(job, models)
-        live = self.live = LiveRun()
+        live = self.live = LiveRun(gate.clock)
 
         def emit(event: Event) -> None:
             live.take(event)
@@ -245,23 +245,25 @@ async def _converting(order: ConvertCommand, answering: Answering, emit: Emit) -
     async with answering.at_rest():
         work = asyncio.ensure_future(asyncio.to_thread(_convert, order, tell))
         try:
-            await asyncio.shield(work)
+            problem = await asyncio.shield(work)
         except asyncio.CancelledError:
             stopped.set()
             try:
-                await work
+                problem = await work
             except ConversionStopped:
                 return INTERRUPTED
+    if problem:
+        emit(CaseNoted(problem))
     return 0
 
 
-def _convert(order: ConvertCommand, tell: Tell) -> None:
+def _convert(order: ConvertCommand, tell: Tell) -> str:
+    """Convert a case; return why its custody log does not tell of it."""
     if not order.passphrase:
         encrypt_case(order.case, order.new_passphrase, tell)
-        record_conversion(order.case, "encrypt")
-    elif not order.new_passphrase:
+        return record_conversion(order.case, "encrypt")
+    if not order.new_passphrase:
         decrypt_case(order.case, order.passphrase, tell)
-        record_conversion(order.case, "decrypt")
-    else:
-        rekey_case(order.case, order.passphrase, order.new_passphrase, tell)
-        record_conversion(order.case, "rekey")
+        return record_conversion(order.case, "decrypt")
+    rekey_case(order.case, order.passphrase, order.new_passphrase, tell)
+    return record_conversion(order.case, "rekey")

@@ -47,7 +47,7 @@ def _check_target(path: Path) -> None:
 def _explained(error: OSError, path: Path) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return DiskFull(f"{path} was not written: {error.strerror}; the earlier file, if any, is unchanged")
-    advice = "Choose another place with --out."
+    advice = "Choose another place."
     if isinstance(error, PermissionError):
         advice = "Close the file in other programs, check that you may write to its folder, or choose another place."
     return ExportError(f"{path} was not written: {error.strerror or error}", advice=advice)

@@ -343,20 +343,22 @@ except ExportError as error:
 
 
 @POSIX
-def test_a_folder_without_write_permission_can_be_read_but_not_written() -> None:
+@pytest.mark.parametrize("rights", [0o555, 0o777])
+def test_a_case_without_write_permission_can_be_read_but_not_written(rights: int) -> None:
+    """The file may only be read; so may its folder, or not."""
     # Not tmp_path: pytest's folders let nobody in but their owner.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         path = filled_case(folder)
         path.chmod(0o444)
-        folder.chmod(0o555)
+        folder.chmod(rights)
         try:
             output, errors = child(UNPRIVILEGED, path).communicate(timeout=60)
         finally:
             folder.chmod(0o755)
     assert "write: Get permission to write" in output, errors
     assert "read: 200" in output, errors
-    assert "was not written: Permission denied" in output, errors
+    assert ("was not written: Permission denied" in output) is (rights == 0o555), errors
 
 
 def test_errors_of_the_disk_and_of_the_file_are_different_classes() -> None:

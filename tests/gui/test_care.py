@@ -18,6 +18,7 @@ from desktop.places.start import StartPlace
 from desktop.window import MainWindow
 from desktop.workspace import RECENT
 from engine.worker.contract.care import CareResult, Difference
+from engine.worker.contract.events import CaseNoted
 from storage import passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case
@@ -144,6 +145,11 @@ def test_what_is_stopped_leaves_no_file(
     wait_for(qtbot, dialog)
     assert "is sound" in dialog.verdict.text()
     assert list(folder.iterdir()) == []
+
+
+def test_what_the_worker_notes_of_a_case_is_shown(window: MainWindow) -> None:
+    window.workspace.client.told.emit(CaseNoted("a.redwell was upgraded.", "A copy of it is there."))
+    assert window.messages.text == "a.redwell was upgraded.\nA copy of it is there."
 
 
 def test_a_file_that_is_no_case_is_said_to_be_none(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ from desktop.places.documents import DocumentsPlace
 from desktop.window import MainWindow
 from engine.documents.codec import document_to_json
 from engine.documents.document import Document, Line, Page, Span
+from engine.executor.case_documents import save_document
 from engine.rows import DocumentId
 from engine.worker.contract import documents
 from engine.worker.contract.documents import REMOVAL
+from engine.worker.contract.events import DocumentRead
 from storage.case import Case
 from storage.documents import LineRecord
 from storage.listing import DocumentFilter
@@ -205,6 +207,19 @@ def test_no_file_is_said_to_be_read_before_that_is_known(qtbot: QtBot, window: M
     assert failures._hint.text() == ""
 
 
+def test_the_files_that_were_not_read_are_counted_as_the_summary_has_them(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    path = make_case(tmp_path / "three.redwell", 3)
+    place = open_documents(qtbot, window, path, 3)
+    assert place.tabs.tabText(2) == "Not read"
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    with Case(path, beside=True) as case:
+        case.documents.save_failure("/records/bad.pdf", None, "corrupt", "damaged")
+    window.workspace._tell_change()
+    qtbot.waitUntil(lambda: place.tabs.tabText(2) == "Not read (1)", timeout=WAIT)
+
+
 def test_the_next_case_is_not_said_to_be_empty_before_that_is_known(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
@@ -227,6 +242,33 @@ def test_no_line_and_no_page_of_the_last_case_stays(qtbot: QtBot, window: MainWi
         place.hits.clicked.emit(hits.index(0, 0))
     open_case(qtbot, window, make_case(tmp_path / "four.redwell", 4))
     assert (hits.rowCount(), place.viewer.document) == (0, "")
+
+
+def test_lines_found_are_those_of_documents_that_are_not_removed(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    place = open_documents(qtbot, window, make_case(tmp_path / "three.redwell", 3), 3)
+    place.words.setText("officer")
+    qtbot.waitUntil(lambda: place.tabs.tabText(1) == "Lines found (3)", timeout=WAIT)
+    place.tabs.setCurrentIndex(0)
+    window.workspace.edit("documents.remove", documents=[f"{0:064x}"])
+    qtbot.waitUntil(lambda: place.tabs.tabText(1) == "Lines found (2)", timeout=WAIT)
+    assert place.hits.hits.rowCount() == 2
+
+
+def test_a_document_that_is_read_again_is_shown_as_it_is_now(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    path, id = make_case(tmp_path / "three.redwell", 3), DocumentId(f"{0:064x}")
+    place = open_documents(qtbot, window, path, 3)
+    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+        place.show_document(id)
+    qtbot.waitUntil(lambda: not window.workspace.client.waiting, timeout=WAIT)
+    page, line = Page(1, 0.0, 0.0, "text", "", Span(1, 1)), Line(1, 1, "He ran.")
+    with Case(path, beside=True) as case:
+        save_document(case, Document(id, "record 00000.txt", "text", 1000, (page,), (line,)))
+    read = DocumentRead("records", "record 00000.txt", id, "parsed", 1, 0, 0.1, 1, 1)
+    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+        window.workspace.client.told.emit(read)
+    assert [line.text for line in place.viewer.view.lines] == ["He ran."]
 
 
 def test_a_password_is_for_the_file_that_it_was_asked_for(

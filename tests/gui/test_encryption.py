@@ -15,7 +15,7 @@ from gui_places import place_of
 from gui_waiting import WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import desktop.app
@@ -224,6 +224,21 @@ def test_a_new_case_is_plain_where_nothing_else_was_chosen(qtbot: QtBot, window:
     assert dialogs(window, NewPassphraseDialog) == []
 
 
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_where_a_case_is_already_a_new_one_opens_it_and_says_so(
+    qtbot: QtBot, window: MainWindow, case: Path, encrypted: bool
+) -> None:
+    dialog = new_case_dialog(window, case, encrypted=encrypted)
+    assert dialog.testOption(QFileDialog.Option.DontConfirmOverwrite)
+    with qtbot.waitSignal(window.workspace.case_opened, timeout=WAIT):
+        dialog.fileSelected.emit(str(case))
+    dialog.close()
+    assert window.workspace.summary.documents > 0
+    assert window.workspace.summary.is_encrypted is False
+    assert "was opened, and not replaced" in window.messages.text
+    assert dialogs(window, NewPassphraseDialog) == []
+
+
 def test_a_new_case_is_plain_where_an_encrypted_one_was_deleted(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
@@ -336,6 +351,10 @@ def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open
         assert (box.progress.isVisible(), box.progress.value(), box.progress.maximum()) == (True, 750, 1000)
         client.told.emit(ConvertProgress("compared", done=0, total=0))
         assert ("compared" in box.state.text(), box.progress.maximum()) == (True, 0)
+        opened.close()
+        asked = opened._leaving
+        assert asked.informativeText() == "The case then stays as it was."
+        next(button for button in asked.findChildren(QPushButton) if button.text() == "Go on working").click()
         box.cancel.click()
         assert (box.cancel.isEnabled(), job.state) == (False, "cancelling")
     finally:

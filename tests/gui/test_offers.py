@@ -196,6 +196,36 @@ def test_an_offer_is_put_off_and_all_else_is_closed(qtbot: QtBot, window: MainWi
     assert place.ingest.dismiss.text() == "Close"
 
 
+def test_a_file_that_could_not_be_read_is_not_said_to_be_in_the_case(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    write(tmp_path / "letters", "a")
+    broken = tmp_path / "letters" / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.7 nothing behind it")
+    place = place_of(window, DocumentsPlace)
+    drop(window, tmp_path / "letters")
+    start_reading(qtbot, place)
+    qtbot.waitUntil(lambda: "1 file could not be read" in place.ingest.text, timeout=WAIT)
+    unread = "broken.pdf: it could not be read, and did not change since: see Not read."
+    drop(window, broken)
+    qtbot.waitUntil(lambda: place.ingest.text == unread, timeout=WAIT)
+    some = "letters: 1 of 2 files are already in the case; the rest could not be read: see Not read."
+    drop(window, tmp_path / "letters")
+    qtbot.waitUntil(lambda: place.ingest.text == some, timeout=WAIT)
+    broken.write_bytes(b"%PDF-1.7 something behind it")
+    drop(window, broken)
+    qtbot.waitUntil(lambda: place.ingest.text.startswith("broken.pdf: 1 file (1 pdf)"), timeout=WAIT)
+
+
+def test_a_reading_that_failed_asks_no_question_after_the_next_one(qtbot: QtBot, opened: MainWindow) -> None:
+    panel, job = place_of(opened, DocumentsPlace).ingest, opened.workspace.job
+    panel._asks = True
+    job.name, job.given = "ingest", {"case": opened.workspace.case}
+    job.failed.emit("The disk is full.", "")
+    with qtbot.assertNotEmitted(panel.read_to_ask):
+        job.finished.emit(0)
+
+
 def test_add_takes_files_as_well(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     files = write(tmp_path / "letters", "a", "b")
     dialog = ask_for_files(window, window.workspace)

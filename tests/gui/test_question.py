@@ -563,6 +563,16 @@ def test_a_note_changes_the_table_and_what_changed_is_shown(qtbot: QtBot, place:
     assert "column 1" not in names_of(ask)
 
 
+def test_a_note_that_is_typed_while_the_last_one_changes_the_table_stays(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.note.setText("only old ones")
+    ask.change()
+    ask.note.setText("split make and model")
+    qtbot.waitUntil(ask.propose.isEnabled, timeout=WAIT)
+    assert "The model is also told: only old ones" in ask.state.text()
+    assert ask.note.text() == "split make and model"
+
+
 def test_the_estimate_names_the_documents_that_are_chosen(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
@@ -630,6 +640,18 @@ def test_what_was_changed_in_the_steps_runs_though_the_table_does_not_follow_yet
     assert "num_tokens: 600\n" in Path(wanted.args[0]).read_text(encoding="utf-8")
 
 
+def test_the_table_follows_what_was_typed_last_into_a_card(qtbot: QtBot, place: QuestionPlace) -> None:
+    ask = ask_plates(qtbot, place)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and len(place.cards.cards) == 5, timeout=WAIT)
+    prompt = open_card(qtbot, place, place.cards.cards[1].name).findChild(PromptEditor)
+    settled(qtbot, place)
+    QTest.keyClicks(prompt.text, "Word ")
+    place.show_table()
+    qtbot.waitUntil(lambda: "Word " in ask.text, timeout=WAIT)
+    assert ask.text == place.document.text
+
+
 def test_undo_in_the_box_takes_the_table_back_with_the_file(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
@@ -681,6 +703,23 @@ def test_a_name_with_a_slash_is_no_folder(qtbot: QtBot, place: QuestionPlace, ca
     dialog.setTextValue("cars / trucks?")
     dialog.accept()
     qtbot.waitUntil((questions_folder(case) / "cars - trucks-.yaml").exists, timeout=WAIT)
+
+
+def test_a_name_that_differs_in_capitals_alone_is_taken(qtbot: QtBot, place: QuestionPlace, case: Path) -> None:
+    folder = questions_folder(case)
+    folder.mkdir(exist_ok=True)
+    (folder / "WHICH plates are mentioned.yaml").write_text("a: 1\n", encoding="utf-8")
+    ask_plates(qtbot, place).edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and bool(place.document.text), timeout=WAIT)
+    assert place.document.file.name == "Which plates are mentioned 2"
+
+
+def test_a_question_is_named_by_its_words_in_any_script(place: QuestionPlace) -> None:
+    ask = place.begin.ask
+    for question in ("कौन सी गाड़ी है", "รถคันไหนถูกกล่าวถึง", "Quelles voitures, et où"):
+        ask._proposal = {"question": f"{question}?"}
+        assert ask._name() == question
+    ask._proposal = None
 
 
 def test_a_choice_is_not_asked_about_before_its_choices_are_written(
@@ -795,6 +834,48 @@ def test_a_preview_shows_a_table_whose_cells_open_their_page(
     with qtbot.waitSignal(preview.shown, timeout=WAIT):
         ask.look.click()
     assert preview.rejected() == []
+
+
+def previewed(qtbot: QtBot, ask: AskBox) -> None:
+    """Preview the table, and wait until its rows are there and the worker is free."""
+    with qtbot.waitSignal(ask.preview.shown, timeout=WAIT):
+        ask.look.click()
+    qtbot.waitUntil(lambda: ask.preview.model.row(0) is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: not ask.preview.is_going and ask.look.isEnabled(), timeout=WAIT)
+
+
+def test_rows_that_were_called_wrong_count_after_a_column_was_changed_by_hand(
+    qtbot: QtBot, place: QuestionPlace
+) -> None:
+    ask = ask_plates(qtbot, place)
+    preview = ask.preview
+    previewed(qtbot, ask)
+    preview.table.go_to(0, 1)
+    preview.judge("reject")
+    qtbot.waitUntil(lambda: preview.rejected() == ["Sgt. Varrick"], timeout=WAIT)
+    ask.chips.add_column()
+    qtbot.waitUntil(lambda: "column 1" in names_of(ask), timeout=WAIT)
+    qtbot.waitUntil(lambda: "Preview it again" in preview.status.text(), timeout=WAIT)
+    assert preview.rejected() == ["Sgt. Varrick"]  # they have changed nothing yet
+
+
+def test_a_preview_whose_case_is_gone_is_not_shown_any_more(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow
+) -> None:
+    ask, begun = ask_plates(qtbot, place), "Preview shows the table of three documents."
+    previewed(qtbot, ask)
+    ask.edit.click()
+    qtbot.waitUntil(lambda: place.shows_steps and len(place.cards.cards) == 5, timeout=WAIT)
+    settled(qtbot, place)
+    with qtbot.waitSignal(place.trial.tried, timeout=WAIT):  # it takes the place of the preview
+        place.try_now()
+    qtbot.waitUntil(lambda: not opened.workspace.job.is_going, timeout=WAIT)
+    assert (ask.preview.model.rowCount(), ask.preview.status.text()) == (0, begun)
+    place.show_table()
+    previewed(qtbot, ask)
+    with qtbot.waitSignal(opened.workspace.client.ready, timeout=WAIT):  # another worker
+        opened.workspace.client.restart()
+    assert (ask.preview.model.rowCount(), ask.preview.status.text()) == (0, begun)
 
 
 def test_rows_of_a_preview_that_were_given_up_come_when_it_is_seen_again(

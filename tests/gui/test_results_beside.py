@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
+from gui_places import open_results
 from gui_waiting import WAIT
 from held_answers import Held
+from many_results import make_two_runs
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -13,11 +18,13 @@ from desktop.chart_view import Chart, ChartView, Mark
 from desktop.charts_panel import ChartsPanel
 from desktop.network_view import NetworkView
 from desktop.places.results import ResultsPlace
+from desktop.results_layout import run_text
 from desktop.timeline_view import TimelineView
 from desktop.window import MainWindow
 from engine.worker.contract import ledger
 from engine.worker.contract import results as contract
-from engine.worker.contract.names import NamePlace
+from engine.worker.contract.names import NamePlace, NamesChanged
+from engine.worker.contract.results import RunEntry
 
 OWN_KEYS = ("J", "K", "A", "E", "R", "N", "U")
 
@@ -117,6 +124,61 @@ def test_a_run_that_cannot_be_shown_is_not_named_above_the_rows_of_another(
     with qtbot.waitSignal(window.workspace.said, timeout=WAIT):
         place.show_run("77")  # there is none
     assert place.parts.runs.currentData() == place.run
+
+
+def test_a_run_that_cannot_be_shown_does_not_keep_another_from_being_shown(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    path, first = make_two_runs(tmp_path / "two")
+    place = open_results(qtbot, window, path)
+    qtbot.waitUntil(lambda: place.run not in ("", first), timeout=WAIT)
+    settle(qtbot, place)
+    held = Held(window, contract.TABLE)
+    place.show_run("77")  # there is none
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    refuse = held.answers.pop("invented")
+    place.show_run(first)
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    refuse()
+    held.answers.pop("invented")()
+    assert place.run == first
+
+
+def test_how_far_the_review_of_the_run_before_is_is_not_shown(
+    place: ResultsPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten: list[str] = []
+    place.review.changed()
+    asked = place.review._asked
+    with monkeypatch.context() as patched:
+        patched.setattr(place.workspace.client, "forget", forgotten.append)
+        place.review.changed()
+    assert asked in forgotten
+
+
+def test_a_decision_about_a_name_brings_no_name_back_that_is_not_shown_any_more(place: ResultsPlace) -> None:
+    place.names.clear("days: Redwell has not joined names in this column.")
+    place.names._decided(NamesChanged("a.yaml", rows=0, mixed=0))
+    assert place.names._title.text().startswith("days:")
+
+
+def test_rows_of_a_chart_of_one_document_are_of_that_document(qtbot: QtBot, place: ResultsPlace) -> None:
+    settle(qtbot, place)
+    document = open_evidence(qtbot, place, 2, "officer")
+    place.charts.picked.emit("officer", "Ana Ruiz", document)
+    qtbot.waitUntil(lambda: place.model.rowCount() == 1, timeout=WAIT)
+    place.charts.picked.emit("officer", "Ana Ruiz", "")  # a bar of the rows that are shown
+    settle(qtbot, place)
+    assert place.model.rowCount() == 1
+
+
+def test_runs_are_named_by_the_time_of_this_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "JST-9")
+    time.tzset()
+    run = RunEntry("1", "Who (run 1)", "2024-03-04T20:30:00.000+00:00", 1)
+    assert run_text(run) == "Who (run 1), 2024-03-05 05:30, 1 row"
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_a_question_that_was_not_asked_again_shows_no_other_run(

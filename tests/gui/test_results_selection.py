@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gui_places import open_results, place_of
 from gui_waiting import WAIT
+from held_answers import Held
 from many_results import make_many_results
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
@@ -18,6 +20,7 @@ from desktop.paged_model import PAGE_ROWS
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
+from engine.worker.contract import results
 
 MANY = 2 * PAGE_ROWS + 50
 
@@ -114,3 +117,35 @@ def test_nothing_is_copied_or_merged_before_all_of_it_is_here(
     qtbot.waitUntil(lambda: place.model.row(PAGE_ROWS) is not None, timeout=WAIT)
     assert place.copy()
     assert len(QGuiApplication.clipboard().text().splitlines()) == MANY
+
+
+def test_rows_are_judged_in_the_run_in_which_they_were_selected(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edits: list[dict[str, Any]] = []
+    held = Held(window, results.IDS)
+    select_all(place)
+    place.review.judge("accept")
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    monkeypatch.setattr(window.workspace, "edit", lambda query, then=None, **given: edits.append(given))
+    run, place.model.run = place.model.run, "77"
+    held.answers.pop("many")()
+    place.model.run = run
+    assert [(each["run"], len(each["rows"])) for each in edits] == [(run, MANY)]
+
+
+def test_the_list_of_groups_stays_where_it_is(qtbot: QtBot, place: ResultsPlace) -> None:
+    groups, client = place.groups.list, place.workspace.client
+    place.groups.choose("days")
+    qtbot.waitUntil(lambda: groups.topLevelItemCount() == MANY + 1 and not client.waiting, timeout=WAIT)
+    bar = groups.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert bar.value() > 0
+    last = groups.topLevelItem(MANY)
+    assert last is not None
+    groups.itemClicked.emit(last, 0)
+    qtbot.waitUntil(lambda: place.model.selected == 1 and not client.waiting, timeout=WAIT)
+    assert groups.topLevelItemCount() == MANY + 1
+    assert bar.value() == bar.maximum()
+    place.groups.choose("officer")
+    assert groups.topLevelItemCount() == 0  # the values of the other column pick no rows of this one

@@ -61,3 +61,13 @@ def test_an_edit_of_another_run_is_told_with_that_run(qtbot: QtBot, place: Resul
     qtbot.waitUntil(lambda: place.parts.said.text() == "Undone: accepting a row, in run 1.", timeout=WAIT)
     place.redo()
     qtbot.waitUntil(lambda: place.parts.said.text() == "Redone: accepting a row, in run 1.", timeout=WAIT)
+
+
+def test_taking_a_verdict_back_says_what_stays(qtbot: QtBot, place: ResultsPlace) -> None:
+    place.table.go_to(0, 1)
+    place.review.judge("accept")
+    qtbot.waitUntil(lambda: place.parts.said.text().startswith("Row 1 is accepted"), timeout=WAIT)
+    place.table.go_to(0, 1)
+    place.review.judge("clear")
+    told = "The verdict on row 1 is taken back. What was said of single cells stays."
+    qtbot.waitUntil(lambda: place.parts.said.text() == told, timeout=WAIT)

@@ -24,11 +24,11 @@ from desktop.places.export import ExportPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
-from desktop.run_queue import STARRED, input_text, tagged, these_documents
+from desktop.run_queue import ALL_DOCUMENTS, STARRED, input_text, tagged, these_documents
 from desktop.run_view import meters_text
 from desktop.window import MainWindow
 from engine.worker.contract import queue
-from engine.worker.contract.run import RunProgress
+from engine.worker.contract.run import AskedBack, RunProgress
 
 CODE = """
 datasets: {records: {type: case}}
@@ -40,6 +40,13 @@ operations:
           return len(doc["text"]) > 10
 pipeline: {steps: [{name: s, input: records, operations: [long_ones]}]}
 """
+
+
+PROGRESS = RunProgress(
+    run_id="1", elapsed_seconds=61.0, left_seconds=None, share_done=0.0, files_done=0, files_total=0,
+    reading_left_seconds=None, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
+    written_per_second=0.0, loading="", model="", memory_bytes=0, reasons=(), other_reasons=0,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -211,6 +218,9 @@ def test_a_run_that_was_interrupted_is_offered_when_the_case_is_opened_again(
     qtbot.waitUntil(lambda: states(place) == ["interrupted"], timeout=WAIT)
     assert "was interrupted" in place.status.text()
     assert place.go.text() == "Continue"
+    place.queue.choose(place.queue.entries[0].id, STARRED)
+    qtbot.waitUntil(lambda: states(place) == ["waiting"], timeout=WAIT)
+    assert place.queue.entries[0].input == STARRED
 
 
 def test_a_pipeline_that_cannot_run_fails_and_the_next_one_runs(
@@ -312,12 +322,47 @@ def test_a_run_that_goes_on_in_another_case_leaves_the_queue_of_this_one_alone(
     qtbot.wait(100)
     assert states(place) == ["waiting"]  # nobody asked for it
     assert not window.workspace.job.is_going
+    assert not place.view.isVisible()  # its rows are another case's
     open_run(qtbot, window, case)
     qtbot.waitUntil(lambda: states(place) == ["finished"], timeout=WAIT)
 
 
+def test_what_is_run_beside_another_job_begins_when_that_has_ended(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path
+) -> None:
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    begun: list[int] = []
+    place.queue.began.connect(begun.append)
+    job = window.workspace.job
+    job.name, job.state = "try", "going"
+    add(qtbot, place, pipeline, 2)
+    window.workspace.answer_wanted.emit(str(pipeline), ALL_DOCUMENTS)
+    qtbot.waitUntil(lambda: states(place) == ["waiting"] * 3, timeout=WAIT)
+    place.panel.table.selectRow(0)
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        place.start()
+    assert said.args[1] == "The queue continues when that has finished."
+    job.state = "none"
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        job.finished.emit(0)
+    assert begun == [3, 1, 2]  # what was asked for first, then the others
+
+
+def test_a_question_back_is_not_answered_in_another_case(opened: MainWindow) -> None:
+    view, job, case = place_of(opened, RunPlace).view, opened.workspace.job, opened.workspace.case
+    asked = AskedBack("find", "Which year?", "The calendar year?", 2)
+    job.name, job.run = "run", replace(PROGRESS, asked_back=(asked,))
+    for there, is_shown in ((case, True), (f"{case}2", False)):
+        job.given = {"case": there}
+        job.changed.emit()
+        assert view.tabs.isTabVisible(2) == is_shown
+        assert bool(view.asked_back.model.rows) == is_shown
+
+
+@pytest.mark.parametrize("job", ["", "try"])
 def test_rows_of_a_run_are_not_shown_beside_another_case(
-    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, read_case: Path
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, read_case: Path, job: str
 ) -> None:
     other = Path(shutil.copy(read_case, case.with_name("other.redwell")))
     window = start_window(0.0)
@@ -326,7 +371,10 @@ def test_rows_of_a_run_are_not_shown_beside_another_case(
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.start()
     qtbot.waitUntil(lambda: place.view.isVisible() and place.view.rows.rowCount() == 5, timeout=WAIT)
+    if job:  # something else goes on
+        window.workspace.job.name, window.workspace.job.state = job, "going"
     open_run(qtbot, window, other)
+    window.workspace.job.state = "none"
     assert not place.view.isVisible()
     assert (place.view.rows.rowCount(), place.view.operators.rows, place.view.meters.text()) == (0, [], "")
 
@@ -400,13 +448,8 @@ def test_inputs_are_said_in_words() -> None:
 
 
 def test_meters_say_only_what_is_known() -> None:
-    run = RunProgress(
-        run_id="1", elapsed_seconds=61.0, left_seconds=None, share_done=0.0, files_done=0, files_total=0,
-        reading_left_seconds=None, operators=(), calls_made=0, calls_from_cache=0, read_per_second=0.0,
-        written_per_second=0.0, loading="", model="", memory_bytes=0, reasons=(), other_reasons=0,
-    )  # fmt: skip
-    assert meters_text(run) == "1 min so far"
-    reading = replace(run, files_done=50, files_total=300, reading_left_seconds=600.0)
+    assert meters_text(PROGRESS) == "1 min so far"
+    reading = replace(PROGRESS, files_done=50, files_total=300, reading_left_seconds=600.0)
     assert meters_text(reading) == "1 min so far, 50 of 300 files read (about 10 min left for reading)"
-    busy = replace(run, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
+    busy = replace(PROGRESS, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
     assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"

@@ -154,6 +154,25 @@ def test_enter_leads_from_line_to_line_and_looks_through_another_document_anew(
     assert bar.count.text() == ""
 
 
+def test_a_line_found_that_is_not_among_those_shown_of_a_long_text_is_shown(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    folder, path = tmp_path / "long", tmp_path / "long.redwell"
+    folder.mkdir()
+    (folder / "long.txt").write_text("A line.\n" * 2_500 + "Larkmoor was there.\n", encoding="utf-8")
+    with Case(path) as case:
+        asyncio.run(ingest(folder, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1))
+    place = documents_of(qtbot, window, path)
+    qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
+    viewer = place.viewer
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        place.show_document(str(place.model.row(0).id))  # type: ignore[union-attr]
+    assert viewer.view.lines[-1].number < 2_501
+    with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
+        viewer.look_for("Larkmoor")
+    assert (viewer.line, viewer.view.marked("found")) == (2_501, 1)
+
+
 class Slow(QRunnable):
     """A picture that somebody else draws."""
 

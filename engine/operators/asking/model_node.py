@@ -189,7 +189,7 @@ class ModelNode(OnErrorNode):
     @property
     def agreement_field(self) -> str | None:
         """Return the field that says how far the readings agree; None for one reading."""
-        return f"_{self.name}_agreement" if self.agree is not None else None
+        return f"_{self.name_in_fields}_agreement" if self.agree is not None else None
 
     def _check_example(self, example: Mapping[str, Any]) -> None:
         shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
@@ -224,7 +224,7 @@ class ModelNode(OnErrorNode):
     @property
     def context_field(self) -> str | None:
         """Return the field that receives what the retriever found; None where it is not kept."""
-        return f"_{self.name}_retrieved_context" if self.save_retriever_output else None
+        return f"_{self.name_in_fields}_retrieved_context" if self.save_retriever_output else None
 
     def sampling(self, tools: Tools) -> Sampling:
         """Return the pipeline's sampling with what this operator overrides."""

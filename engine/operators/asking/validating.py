@@ -76,7 +76,7 @@ def concerning(node: ModelNode, question: Question, expressions: tuple[Expressio
     """Give the expressions that are about what a question asks for (an operator may ask for its fields one by one)."""
     asked = answer_fields(node, question)
     elsewhere = frozenset(node.schema.names) - asked if node.schema else frozenset()
-    return (e for e in expressions if asked and not e.fields("output") & elsewhere)
+    return (e for e in expressions if asked and not e.mentions("output") & elsewhere)
 
 
 def _holds(expression: Expression, output: dict[str, object], question: Question) -> bool:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -155,12 +156,8 @@ class Reduce(ModelNode):
     @property
     def extra_fields(self) -> tuple[str, ...]:
         """Return the fields that tell of the rows behind the answer, in DocETL's spelling."""
-        named = {
-            f"_counts_prereduce_{self.name}": self.prompt is not None,
-            f"{self.name}_lineage": bool(self.lineage),
-            f"_{self.name}_intermediates": self.persist_intermediates,
-        }
-        return tuple(name for name, wanted in named.items() if wanted)
+        wanted = (self.prompt is not None, bool(self.lineage), self.persist_intermediates)
+        return tuple(compress(_about_fields(self), wanted))
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes; with `pass_through` the first row's fields survive."""
@@ -291,8 +288,13 @@ def _about(node: Reduce, group: Sequence[Row], states: Sequence[State]) -> dict[
         [fields for row in group if (fields := {key: row.values[key] for key in node.lineage if key in row.values})],
         [{"iter": i, "intermediate": s.output, "scratchpad": s.scratchpad} for i, s in enumerate(states)],
     )
-    every = (f"_counts_prereduce_{node.name}", f"{node.name}_lineage", f"_{node.name}_intermediates")
-    return {name: value for name, value in zip(every, values, strict=True) if name in node.extra_fields}
+    return {name: value for name, value in zip(_about_fields(node), values, strict=True) if name in node.extra_fields}
+
+
+def _about_fields(node: Reduce) -> tuple[str, str, str]:
+    """Return the fields for what `_about` tells."""
+    name = node.name_in_fields
+    return f"_counts_prereduce_{name}", f"{name}_lineage", f"_{name}_intermediates"
 
 
 Method = Literal["random", "first_n", "cluster", "sem_sim", "semantic_similarity"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from engine.errors import ItemError
@@ -12,6 +13,9 @@ from engine.language.position import did_you_mean
 from engine.operators.accounting import kind_of
 from engine.operators.grouping import written_alike
 from engine.rows import Row
+
+_DIGITS = 50
+"""So many digits of a sum are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,12 @@ def _most_common(values: Sequence[Any]) -> Any:
 
 
 def _sum(values: Sequence[Any]) -> int | float:
-    return sum(_numbers(values))
+    """Add numbers as they are written: 0.1 and 0.2 are 0.3."""
+    numbers = _numbers(values)
+    if all(isinstance(number, int) for number in numbers):
+        return sum(numbers)
+    with localcontext(Context(prec=_DIGITS, traps=[])):
+        return float(sum(Decimal(repr(number)) for number in numbers))
 
 
 def _numbers(values: Sequence[Any]) -> list[int | float]:

@@ -40,6 +40,7 @@ __all__ = [
     "CandidateRated",
     "CareProgress",
     "CaseChanged",
+    "CaseNoted",
     "CommandAccepted",
     "CommandFailed",
     "CommandFinished",
@@ -124,6 +125,14 @@ class CaseChanged(Event):
 
     case: str
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNoted(Event):
+    """Something a person should know of a case, and what to do (may be empty)."""
+
+    message: str
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,16 @@ class KindEstimate:
 class IngestEstimate:
     """What is in a folder. All but `files`, `known` and `gone` is of the files that are to be read.
 
-    `known` of the `files` are in the case already, or could not be read, and have not changed in size since;
-    `removed` of these were taken out of the case. `gone` says which files were read before and are not there now.
+    `known` of the `files` are in the case already, or could not be read, and have not changed since; `removed` of these
+    were taken out of the case, `unread` could not be read. `gone` says which files were read before and are not there
+    now.
     """
 
     folder: str
     files: int
     known: int
     removed: int
+    unread: int
     bytes: int
     gone: str
     pages: int

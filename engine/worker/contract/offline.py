@@ -101,8 +101,9 @@ class Variable:
 class OfflineState:
     """What is so now, was tried and was kept. `missing`: what this machine cannot refuse to a process.
 
-    `allowed` is what the open case says was allowed to go elsewhere; None where no case is open, or its log is not what
-    it was, as `why_not_allowed` says then. Of the window only the sockets are here: it asks for a socket itself.
+    `allowed` is what the open case says was allowed to go elsewhere; None where no case is open, it cannot be read, or
+    its log is not what it was, as `why_not_allowed` says then. Of the window only the sockets are here: it asks for a
+    socket itself.
     """
 
     processes: tuple[LiveProcess, ...]

@@ -117,7 +117,10 @@ class CellPlace:
 
 @dataclass(frozen=True, slots=True)
 class CellDetails:
-    """One cell: the value that holds, the model's own, what was said of it, and where it was found."""
+    """One cell: the value that holds, the model's own, what was said of it, and where it was found.
+
+    In both values stand yes or no, and texts in place of typed values.
+    """
 
     row: str
     column: str

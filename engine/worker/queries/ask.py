@@ -69,18 +69,19 @@ def change_table(
 
 @query("ask.write")
 def write_table(desk: Desk, *, proposal: Proposal) -> DraftedTable:
-    """Return the pipeline of a table that a person changed by hand; says what is wrong with it."""
-    return _drafted(Draft(checked(proposal)))
+    """Return the pipeline of a table that a person changed by hand; says what is wrong with it.
+
+    Where a row is called a document, each document is one.
+    """
+    row = "" if proposal.row.strip().lower() == "document" else proposal.row
+    return _drafted(Draft(checked(replace(proposal, row=row))))
 
 
 @query("ask.read")
 def read_table(desk: Desk, *, text: str) -> DraftedTable | None:
     """Return the table that a pipeline says it fills, with the pipeline as it is; None where it says none."""
     table = table_of(text)
-    if table is None:
-        return None
-    has_own_steps = proposal_of(text) is None
-    return replace(_drafted(Draft(table)), text=text, has_own_steps=has_own_steps)
+    return None if table is None else DraftedTable(table, text, has_own_steps=proposal_of(text) is None)
 
 
 @query("ask.documents")

@@ -52,6 +52,7 @@ def backup(desk: Desk, *, case: str, out: str) -> CareResult:
             lambda pages, total: tell("copying", pages, total),
             lambda what, rows: tell(what, rows, 0),
         )
+        tell("SHA-256 of the copy", 0, 0)
         checked = replace(_checked(done.verification), out=str(target), size_bytes=done.size_bytes)
         return replace(checked, not_recorded=record_backup(_path(case), target, done))
 

@@ -7,9 +7,9 @@ from engine.worker.contract.doctor import CheckedThing, Mend, State
 from engine.worker.health import all_checks, is_helpful
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from models.catalog import default_entry
+from models.catalog import catalog, default_entry
 from models.check import Check
-from models.install import default_model
+from models.install import default_model, other_embeddings
 
 
 @query(contract.CHECKS, lane="slow")
@@ -31,9 +31,9 @@ def _mend(check: Check) -> tuple[Mend, str]:
     if check.ok:
         return "", ""
     match check.name:
-        case "Default model":
+        case "Default model" if default_model() in {entry.id for entry in catalog()}:  # else it is the user's own file
             return "install", default_model()
-        case "Embedding model":
+        case "Embedding model" if other_embeddings() is None:
             return "install", default_entry("embedding").id
         case "Speed":
             return "measure", default_model()

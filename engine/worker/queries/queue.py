@@ -80,11 +80,12 @@ def mark(
 def choose(
     desk: Desk, *, case: str, entry: int, input: str, model: str = "", trust_code: bool = False
 ) -> list[QueueEntry]:
-    """Choose which documents a waiting run reads, with which model, and whether the pipeline's own Python may run."""
+    """Choose which documents a run reads, with which model, and whether the pipeline's own Python may run.
+
+    It waits then, also where it was interrupted; who asks knows which one goes on.
+    """
 
     def change(old: QueueEntry) -> QueueEntry:
-        if old.state == "running":
-            raise UsageError("this run is going on", advice="Cancel it first.")
         return replace(old, input=input, model=model, trust_code=trust_code, state="waiting", told="")
 
     return _saved(case, change_entry(load_queue(_path(case)), entry, change))

@@ -15,7 +15,7 @@ from engine.results.new_rows import new_rows
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
 from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
-from engine.values.cells import is_typed
+from engine.values.cells import cell_text, is_typed
 from engine.worker.contract import results as contract
 from engine.worker.contract.results import (
     CellDetails,
@@ -194,14 +194,25 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
     return CellDetails(
         row=row,
         column=column,
-        value=review.values(stored.values).get(column),
-        original=original,
+        value=_readable(review.values(stored.values).get(column)),
+        original=_readable(original),
         verdict=said.verdict or review.whole.verdict,
         note=said.note or review.whole.note,
         who=said.who or review.whole.who,
         made_at=said.made_at or review.whole.made_at,
         places=tuple(_place(record, original, column) for record in opened.evidence.of_row(run, row, column)),
     )
+
+
+def _readable(value: Any) -> Any:
+    """Return a value with yes or no, and in place of typed values what they mean; all else as it is."""
+    if isinstance(value, bool):
+        return shown(value)
+    if is_typed(value):
+        return cell_text(value)
+    if isinstance(value, list | tuple):
+        return [_readable(item) for item in value]
+    return {key: _readable(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def kind_of(values: Iterable[Any]) -> Kind:
@@ -225,7 +236,7 @@ def _shown_row(row: DeliveredRow, columns: tuple[str, ...], review: RowReview, n
     return ShownRow(
         id=row.id,
         number=row.number + 1,
-        cells=tuple(text[:MOST_CHARACTERS] for text in texts),
+        cells=tuple(text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…" for text in texts),
         missing=tuple(place for place, column in enumerate(columns) if column in row.not_located),
         corrected=tuple(place for place, column in enumerate(columns) if column in cells and cells[column].is_replaced),
         cut=tuple(place for place, text in enumerate(texts) if len(text) > MOST_CHARACTERS),

@@ -87,12 +87,16 @@ def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str
 
 
 def _like(case: Case, run: str, column: str) -> Any:
-    """Return a typed value of a column that has such values, None for any other column."""
+    """Return a value of the kind that a column holds, None where it holds texts, or nothing."""
     for offset in range(0, case.result_rows.count(run), _AT_ONCE):
         for row in case.result_rows.read(run, offset=offset, limit=_AT_ONCE):
             value = row.values.get(column)
-            if value is not None:
-                return value if is_typed(value) else None
+            if isinstance(value, list) and value:
+                return [] if isinstance(value[0], str) else value[:1]
+            if is_typed(value) or isinstance(value, int | float):
+                return value
+            if value not in (None, []):
+                return None
     return None
 
 

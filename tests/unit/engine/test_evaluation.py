@@ -35,6 +35,16 @@ def test_a_name_means_the_officer_who_bears_it(name: str, files: list[str], offi
     assert Gold.read(POLICE).officer(name, files) == officer
 
 
+def test_a_cell_claims_whom_it_names() -> None:
+    gold = Gold.read(POLICE)
+    file = "01_opr_findings_2022-0147.pdf"
+    assert gold.claimed("Sgt. D. Varrick", [file]) == [(file, "varrick-d")]
+    typed = {"original": "Sgt. D. Varrick", "problem": None, "last": "Varrick", "first": "D."}
+    assert gold.claimed(["Officer K. Brandmoor", None, "", typed], [file]) == [(file, "brandmoor"), (file, "varrick-d")]
+    unread = {"original": None, "problem": "nothing was written", "last": None}
+    assert [gold.claimed(nobody, [file]) for nobody in (None, "", [], " ", unread)] == [[]] * 5
+
+
 def test_a_score_counts_right_wrong_and_missing() -> None:
     result = score([("a", "x"), ("a", "y"), ("b", "x")], frozenset({("a", "x"), ("b", "x"), ("c", "z"), ("d", "z")}))
     assert result == Score(2, (("a", "y"),), (("c", "z"), ("d", "z")))

@@ -103,6 +103,9 @@ def test_a_folder_of_weights_is_run_by_vllm_which_takes_sockets(tmp_path: Path) 
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(b"")
     assert "vLLM" in why_network(["run", "missing.yaml", "--model", str(folder)])
+    assert "vLLM" in why_network(["models", "measure", "own", str(folder)])
+    assert "vLLM" in why_network(["doctor", str(folder), "--measure"])
+    assert why_network(["models", "measure", "own"]) == ""
 
 
 def test_the_window_has_none_unless_a_server_or_cluster_is_set_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from model_folders import write_folder
 from test_install_models import EMBEDDING, FOLDER_FILES, WEIGHTS, Index, entry, use
 
 from models import carrying
@@ -65,6 +66,29 @@ def test_a_changed_file_on_the_stick_is_refused(index: Index, tmp_path: Path, mo
     (stick / "mini" / "config.json").unlink()
     with pytest.raises(ModelMissing, match=r"config\.json is not there"):
         add_models(stick)
+
+
+def test_a_damaged_file_of_the_catalogue_on_the_stick_is_called_so(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("tiny", fetch=index)
+    stick = tmp_path / "stick"
+    export_models(stick)
+    (stick / "tiny.gguf").write_bytes(WEIGHTS[:-1] + b"?")
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "elsewhere"))
+    with pytest.raises(WeightsCorrupt, match="the catalogue pins"):
+        add_models(stick)
+    assert not (models_folder() / "tiny.gguf").exists()
+
+
+def test_a_folder_of_safetensors_travels_alone(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(write_folder(tmp_path / "Own-0.5B"))
+    stick = tmp_path / "stick"
+    export_models(stick)
+    assert holds_models(stick)
+    assert not holds_models(stick / "Own-0.5B")
+    monkeypatch.setenv("REDWELL_CACHE", str(tmp_path / "elsewhere"))
+    assert [model.id for model in add_models(stick)] == ["Own-0.5B"]
 
 
 def test_what_is_not_installed_and_what_is_in_the_way_is_said(index: Index, tmp_path: Path) -> None:

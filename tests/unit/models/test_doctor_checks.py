@@ -84,6 +84,16 @@ def test_a_model_of_a_kind_that_is_not_run_is_named_and_not_tried(empty_cache, m
     assert "no model is installed" in doctor.check_runtime().detail
 
 
+def test_a_default_model_that_is_broken_is_said_and_ends_no_check(empty_cache):
+    (empty_cache / "models").mkdir()
+    (empty_cache / "models" / "own.gguf").write_bytes(b"no model any more")
+    (empty_cache / "models" / "default.txt").write_text("own\n")
+    for check in (doctor.check_default_model(), doctor.check_memory()):
+        assert not check.ok
+        assert "not a GGUF file" in check.detail
+        assert check.advice
+
+
 L4 = Gpu("L4", 24 * 10**9, "cuda", 20 * 10**9)
 
 

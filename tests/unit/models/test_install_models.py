@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from gguf_files import TEXT, gguf, number, pair, text
+from model_folders import write_folder
 
 from models import bundled, carrying, own_models, placing, verification
 from models import catalog as catalog_module
 from models import install as install_module
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, Part, WeightFile
-from models.errors import ModelError, ModelMissing, WeightsCorrupt
+from models.errors import InstallStopped, ModelError, ModelMissing, WeightsCorrupt
 from models.gguf import BadModelFile, RecurrentModel
-from models.install import add, check, embedding_folder, find_model, install, list_models, remove
+from models.install import add, check, embedding_folder, find_model, install, list_models, remove, smallest_file
 
 HEADER = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
 PIECES = [HEADER + b"one " * 50, b"two " * 70, b"three " * 40]
@@ -224,6 +225,57 @@ def test_two_installations_take_turns(index):
     assert "another process" in steps[0].note
 
 
+def test_waiting_for_another_installation_can_be_given_up(index):
+    models_folder().mkdir(parents=True)
+    told = []
+
+    def report(step):
+        told.append(step.stage)
+        if len(told) > 1:
+            raise InstallStopped("given up")
+
+    with FileLock(models_folder() / ".tiny.lock"), pytest.raises(InstallStopped):
+        install("tiny", progress=report, fetch=index)
+    assert told == ["wait", "wait"]
+
+
+def test_a_disk_that_fills_up_meanwhile_is_said(index):
+    def full(part: Part, folder: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(ModelError, match="tiny cannot be kept in .*: No space left on device") as caught:
+        install("tiny", fetch=full)
+    assert "REDWELL_CACHE" in caught.value.advice
+
+
+def test_a_place_for_models_that_cannot_be_written_is_said(index, tmp_path):
+    own = tmp_path / "my.gguf"
+    own.write_bytes(HEADER)
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    for take in (lambda: install("tiny", fetch=index), lambda: add(own)):
+        with pytest.raises(ModelError, match="cannot be written: Not a directory") as caught:
+            take()
+        assert "REDWELL_CACHE" in caught.value.advice
+
+
+def test_a_model_that_the_system_does_not_let_go_is_said(index, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    path = install("tiny", fetch=index)
+    monkeypatch.setattr(install_module, "delete", refuse)
+    with pytest.raises(ModelError, match=r"tiny cannot be removed: .*tiny\.gguf: Permission denied"):
+        remove("tiny")
+    assert path.exists()
+
+
+def test_the_smallest_model_that_can_be_used_is_tried(index):
+    assert smallest_file() is None
+    install("tiny", fetch=index)
+    (models_folder() / "bad.gguf").write_bytes(b"nonsense")
+    assert smallest_file().id == "tiny"
+
+
 def test_find_model_by_id_title_default_and_path(index, tmp_path):
     with pytest.raises(ModelMissing, match="'tiny' is not installed") as caught:
         find_model()
@@ -277,8 +329,11 @@ def test_add_and_use_and_remove_an_own_file(index, tmp_path):
     assert find_model("my-model") == added
     assert check("my-model") == added
     assert [s.id for s in list_models()] == ["tiny", "mini", "my-model"]
-    assert remove("my-model") == len(HEADER) + 4
+    assert remove("my-model") == 0  # it was linked
     assert own.exists()
+    add(own)
+    own.unlink()
+    assert remove("my-model") == len(HEADER) + 4
     with pytest.raises(ModelMissing, match="not installed"):
         remove("my-model")
 
@@ -298,6 +353,22 @@ def test_adding_another_file_of_the_same_name_is_refused(index, tmp_path):
     add(tmp_path / "a" / "m.gguf")
     with pytest.raises(ModelError, match=r"already kept as m\.gguf"):
         add(tmp_path / "b" / "m.gguf")
+
+
+def test_a_file_and_a_folder_of_one_name_are_kept_apart(index, tmp_path):
+    own = tmp_path / "Own-0.5B.gguf"
+    own.write_bytes(HEADER + b"mine")
+    folder = write_folder(tmp_path / "Own-0.5B")
+    add(folder)
+    with pytest.raises(ModelError, match=r"already kept as Own-0\.5B$") as caught:
+        add(own)
+    assert "redwell models remove Own-0.5B`" in caught.value.advice
+    remove("Own-0.5B")
+    add(own)
+    with pytest.raises(ModelError, match=r"already kept as Own-0\.5B"):
+        add(folder)
+    remove("Own-0.5B")
+    assert [status.id for status in list_models()] == ["tiny", "mini"]
 
 
 def test_adding_what_is_no_model_is_refused(index, tmp_path):
@@ -427,6 +498,12 @@ def test_a_model_of_a_package_is_verified_like_any_other(package):
     (package / "tiny.gguf").write_bytes(WEIGHTS[:-1] + b"?")
     with pytest.raises(WeightsCorrupt, match="but the catalogue pins"):
         find_model()
+
+
+def test_what_a_kill_left_of_a_link_is_in_nobodys_way(package):
+    models_folder().mkdir(parents=True)
+    (models_folder() / f".tiny.gguf.{os.getpid()}").symlink_to("nowhere")
+    assert find_model().path.resolve() == package / "tiny.gguf"
 
 
 def test_a_package_that_lies_elsewhere_now_is_linked_again(package, monkeypatch):

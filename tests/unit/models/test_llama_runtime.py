@@ -84,6 +84,14 @@ def test_a_package_takes_the_best_library_or_the_one_that_is_named(packaged, mon
     assert packaged.loaded == ["the best", "libggml-cpu-haswell.so"]
 
 
+def test_a_library_built_for_one_processor_is_not_looked_for(tmp_path, monkeypatch):
+    """Other systems than Linux have no list of what a process has loaded."""
+    monkeypatch.setattr(llama_runtime, "_begin", lambda: None)
+    monkeypatch.setattr(llama_runtime, "_library_folder", lambda: tmp_path)
+    monkeypatch.setattr(llama_runtime, "_loaded", lambda *names: pytest.fail("looked for"))
+    assert llama_runtime.processor_variant() == ""
+
+
 def test_a_library_for_graphics_cards_is_loaded_when_a_card_is_to_be_used(packaged, monkeypatch):
     folder = llama_runtime._library_folder() / "cards"
     folder.mkdir()

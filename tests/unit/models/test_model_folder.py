@@ -148,7 +148,7 @@ def test_a_folder_is_added_found_listed_and_removed(cache: Path, tmp_path: Path)
     (status,) = [status for status in list_models() if status.id == "Own-0.5B"]
     assert (status.installed, status.kind, status.context_tokens) == (True, "language", 2048)
     assert "vLLM" in status.purpose
-    assert remove("Own-0.5B") > 0
+    remove("Own-0.5B")
     with pytest.raises(ModelMissing):
         find_model("Own-0.5B")
 
@@ -178,7 +178,7 @@ def test_hashes_of_a_folder_are_remembered(cache: Path, tmp_path: Path, monkeypa
     assert find_model(folder).sha256 == first
 
 
-@pytest.mark.parametrize("name", ["qwen2.5-coder-1.5b", "all-minilm-l6-v2"])
+@pytest.mark.parametrize("name", ["qwen2.5-coder-1.5b", "all-minilm-l6-v2", "Qwen2.5-Coder-1.5B"])
 def test_a_folder_does_not_take_the_name_of_a_catalogue_model(cache: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelError, match="another model is already kept"):
         add(write_folder(tmp_path / name))

@@ -101,6 +101,13 @@ def test_rates_are_remembered_per_model(cache, tmp_path, monkeypatch) -> None:
     assert load_rates("m") is None, "another number of threads is another speed"
 
 
+def test_what_another_command_writes_meanwhile_is_in_nobodys_way(cache, tmp_path) -> None:
+    (tmp_path / "rates.part").mkdir()
+    remember_rates(cache, RATES)
+    assert load_rates("m") == RATES
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rates.json", "rates.part"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"x": 1}'])
 def test_a_damaged_file_is_as_good_as_none(cache, tmp_path, text) -> None:
     (tmp_path / "rates.json").write_text(text, encoding="utf-8")

@@ -6,8 +6,11 @@ import importlib.util
 import signal
 
 import pytest
+from model_folders import write_folder
 
-from models.selftest import judge, run_selftest
+from models import selftest
+from models.protocol import Reply
+from models.selftest import judge, run_child, run_selftest
 
 
 def test_a_signal_is_a_crash_of_the_runtime():
@@ -51,3 +54,38 @@ def test_a_real_child_reports_a_file_that_is_no_model(tmp_path):
     assert not test.ok
     assert not test.crashed
     assert "this is not a GGUF file" in test.detail
+
+
+def test_no_module_of_the_current_folder_is_run(tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "__init__.py").write_text("raise SystemExit('a module beside the records was run')")
+    monkeypatch.chdir(tmp_path)
+    answer = run_child("models.selftest", tmp_path / "missing.gguf", timeout_seconds=60)
+    assert answer is not None
+    assert "beside the records" not in answer.stderr
+
+
+def test_a_child_that_is_given_up_ends_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr(selftest, "LOOK_SECONDS", 0.01)
+    looks = iter([False, True])
+    assert run_child("models.selftest", tmp_path, timeout_seconds=60, is_given_up=lambda: next(looks)) is None
+
+
+async def test_a_folder_is_tried_by_the_runtime_that_runs_it(tmp_path, monkeypatch):
+    opened = []
+
+    class Backend:
+        async def ask(self, request):
+            return Reply(True, "true", prompt_tokens=10, probabilities={"": 0.9})
+
+        async def close(self):
+            opened.append("closed")
+
+    def open_here(spec):
+        opened.append((spec.runtime, spec.settings))
+        return Backend()
+
+    monkeypatch.setattr("models.opening.open_here", open_here)
+    report = await selftest._ask_once(write_folder(tmp_path / "Own-0.5B"))
+    assert opened == [("vllm", {"context_tokens": 2048, "running": 8}), "closed"]
+    assert (report["reproducible"], report["processor"]) == (True, "")

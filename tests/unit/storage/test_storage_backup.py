@@ -1,5 +1,6 @@
 """Backups: whole, checked, consistent while somebody writes; nothing that is there is overwritten."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from storage import passphrases, upgrade_notice
 from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
-from storage.errors import CaseExists, CaseMissing, WrongPassphrase
+from storage.errors import CaseExists, CaseMissing, DiskFull, WrongPassphrase
 from storage.verification import verify_case
 
 PASSPHRASE = "correct horse battery"
@@ -44,6 +45,22 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path, name: str) -> None
     with pytest.raises(CaseMissing, match="no folder"):
         backup_case(path, tmp_path / "none" / "copy.redwell")
     assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_folder_is_no_file_to_make_and_a_full_disk_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = filled(tmp_path / "c.redwell")
+    with pytest.raises(CaseExists, match="is a folder") as caught:
+        backup_case(path, tmp_path)
+    assert "Name the file" in caught.value.advice
+
+    def full(folder: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("storage.copying.make_temporary", full)
+    with pytest.raises(DiskFull, match="no space is left to make"):
+        backup_case(path, tmp_path / "copy.redwell")
 
 
 def test_what_killed_backups_left_goes_with_a_later_one(tmp_path: Path) -> None:

@@ -156,6 +156,17 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+def test_a_file_that_may_only_be_read_is_not_opened_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.redwell"
+    Case(path).close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    for beside in (False, True):
+        with pytest.raises(CaseReadOnly, match="cannot be written"):
+            Case(path, beside=beside)
+    Case(path, read_only=True).close()
+    assert names(tmp_path) == ["c.redwell"]
+
+
 def test_an_empty_file_becomes_a_case_only_for_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "c.redwell"
     path.touch()

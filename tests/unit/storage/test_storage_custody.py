@@ -12,6 +12,7 @@ import pytest
 from storage import checksums
 from storage.case import Case
 from storage.codec import pack, unpack
+from storage.custody import CustodyEntry
 from storage.errors import CustodyBroken
 from storage.evidence import EvidenceRecord
 from storage.reviews import ReviewEdit, RowIdentity
@@ -348,3 +349,20 @@ def test_the_log_is_gone_through_once_however_many_documents_are_cited(case: Cas
     monkeypatch.setattr(case.custody, "entries", lambda: entries)
     assert case.seals.changes(run) == ()
     assert len(looked) < 10 * len(entries)
+
+
+def test_a_review_that_is_made_while_the_case_is_compared_is_no_forgery(
+    case: Case, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = deliver(case, letter)
+    with Case(case.path, read_only=True) as reader:
+        read = reader.custody.entries
+
+        def entries() -> list[CustodyEntry]:
+            found = read()
+            review(case, run, "Ramírez, J.")
+            return found
+
+        monkeypatch.setattr(reader.custody, "entries", entries)
+        assert reader.seals.changes(run, reviews=True) == ()
+    assert case.seals.changes(run, reviews=True) == ()

@@ -95,6 +95,15 @@ def test_a_failure_stays_until_the_path_is_read(case: Case, letter: str) -> None
     assert case.documents.failures() == []
 
 
+def test_failures_of_an_archive_and_in_it_are_forgotten(case: Case) -> None:
+    for path in ("in/z.zip", "in/z.zip/a.pdf", "in/z.zip2", "in/z.zipper/a.pdf"):
+        case.documents.save_failure(path, None, "corrupt", "damaged")
+    case.documents.forget_failures("in/z.zip", "2000-01-01")
+    assert len(case.documents.failures()) == 4
+    case.documents.forget_failures("in/z.zip", "9999-01-01")
+    assert [failure.path for failure in case.documents.failures()] == ["in/z.zip2", "in/z.zipper/a.pdf"]
+
+
 def test_file_names_that_are_not_utf8_survive(case: Case, letter: str) -> None:
     path = b"in/caf\xe9.pdf".decode("utf-8", "surrogateescape")
     case.documents.add_path(letter, path)

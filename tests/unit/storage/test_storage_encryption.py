@@ -19,11 +19,14 @@ from storage.errors import (
     CaseEncrypted,
     CaseLocked,
     CaseMissing,
+    CaseReadOnly,
+    CaseTooNew,
     NotACase,
     WrongPassphrase,
 )
 from storage.files import part_file
 from storage.lock import WriterLock
+from storage.migrations import SCHEMA_VERSION
 
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
 KNOWN = "Officer Brandmoor struck the man"
@@ -50,6 +53,13 @@ def check_whole(path: Path) -> None:
         assert case._connection.query("PRAGMA integrity_check") == [("ok",)]
         assert case._connection.count("PRAGMA application_id") == 0x52445745
         case._connection.execute("INSERT INTO lines_search (lines_search) VALUES ('integrity-check')")
+
+
+def change(path: Path, sql: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(sql)
+    connection.commit()
+    connection.close()
 
 
 def files_with_known_text(folder: Path) -> list[str]:
@@ -209,6 +219,23 @@ def test_refusals_leave_the_case_as_it_is(plain: Path, tmp_path: Path) -> None:
     database.close()
     with pytest.raises(NotACase, match="another program"):
         encrypt_case(other, FIRST)
+
+
+def test_what_could_not_be_opened_afterwards_is_not_converted(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as only_read:
+        only_read.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        with pytest.raises(CaseReadOnly, match="cannot be written"):
+            encrypt_case(plain, FIRST)
+    for sql, refused in (
+        ("CREATE TRIGGER foreign_one AFTER INSERT ON lines BEGIN SELECT 1; END", NotACase),
+        (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", CaseTooNew),
+    ):
+        change(plain, sql)
+        with pytest.raises(refused):
+            encrypt_case(plain, FIRST)
+        change(plain, "DROP TRIGGER IF EXISTS foreign_one")
+    assert not is_encrypted(plain)
+    assert not part_file(plain).exists()
 
 
 def test_nobody_of_this_process_may_use_the_case_meanwhile(plain: Path) -> None:

@@ -1,13 +1,17 @@
 """What a process knows of the case files it has open, and that it opens none beside SQLite."""
 
 import gc
+import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from storage.case import Case
 from storage.errors import CaseBusy, CaseReadOnly
-from storage.open_files import OpenFile
+from storage.open_files import OpenFile, sha256_of_case
 
 
 def test_the_first_page_is_not_read_while_sqlite_has_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +63,31 @@ def test_one_that_nobody_closed_is_released_with_its_object(tmp_path: Path) -> N
     del lost
     gc.collect()
     OpenFile(path, alone=True).release()
+
+
+SHUT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0.2, isolation_level=None)
+try:
+    print(connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0])
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+"""What another program can do only with a case that nobody has open."""
+
+
+def shut(path: Path) -> str:
+    done = subprocess.run([sys.executable, "-c", SHUT, str(path)], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX gives up all locks of a process with one file")
+def test_the_digest_of_an_open_case_leaves_it_locked(tmp_path: Path) -> None:
+    path = tmp_path / "c.redwell"
+    Case(path).close()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with Case(path, read_only=True) as case:
+        assert case.documents.entries() == []
+        assert sha256_of_case(path) == sha256_of_case(path) == digest
+        assert shut(path) == "database is locked"
+    assert shut(path) == "delete"

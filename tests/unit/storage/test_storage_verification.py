@@ -10,8 +10,9 @@ import pytest
 
 from storage import checksums
 from storage.case import Case
+from storage.column_types import COLUMNS
 from storage.documents import LINES_PER_DOCUMENT, LineRecord
-from storage.errors import CaseBusy, CaseDamaged, CaseLocked, StorageError
+from storage.errors import CaseBusy, CaseDamaged, CaseLocked, DiskFull, StorageError
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import result_table
 from storage.export.csv import write_csv
@@ -21,7 +22,7 @@ from storage.ledger import DecisionRecord, DocumentRecord, FateRecord
 from storage.reviews import ReviewEdit, RowIdentity
 from storage.rows import RowRecord
 from storage.search import Search
-from storage.verification import Verification, verify_case
+from storage.verification import PARTS, Verification, verify_case
 
 LETTER, MEMO = "a" * 64, "b" * 64
 
@@ -175,15 +176,21 @@ def test_nobody_writes_to_a_case_while_its_index_is_checked(tmp_path: Path, monk
     Case(path).close()
 
 
-def test_an_index_that_another_program_keeps_busy_is_not_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("why", [CaseBusy("another program keeps the case busy"), DiskFull("no space is left")])
+def test_an_index_that_cannot_be_checked_now_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: StorageError
 ) -> None:
     def check_index(search: Search) -> None:
-        raise CaseBusy("the case is kept busy by another program")
+        raise why
 
     monkeypatch.setattr(Search, "check_index", check_index)
     found = verify_case(filled(tmp_path / "c.redwell"))
-    assert found.not_checked == ("the search index: the case is kept busy by another program",)
+    assert found.is_sound
+    assert found.not_checked == (f"the search index: {why}",)
+
+
+def test_every_table_has_a_name_for_people() -> None:
+    assert set(PARTS) == set(COLUMNS)
 
 
 def test_tables_that_another_version_of_sqlite_utils_made_are_no_difference(tmp_path: Path) -> None:

@@ -22,6 +22,12 @@ def test_names_become_fields_that_a_pipeline_can_have() -> None:
     ]  # fmt: skip
 
 
+def test_names_in_other_scripts_keep_their_vowels() -> None:
+    fields = [field_name(name) for name in ("गाड़ी नंबर", "ชื่อ", "Nume\u0301ro d'e\u0301tat")]
+    assert fields == ["गाड़ी_नंबर", "ชื่อ", "numéro_d_état"]
+    assert all(field.isidentifier() for field in fields)
+
+
 def of_columns(*columns: dict[str, object]) -> Proposal:
     return from_json({"question": "Which cars?", "row": "car", "columns": columns})
 

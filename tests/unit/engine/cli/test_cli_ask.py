@@ -57,7 +57,7 @@ def test_it_asks_once_and_no_runs_nothing(redwell: Any, pipeline: Path, tmp_path
 
 
 def test_an_answer_in_words_changes_the_proposal(redwell: Any, pipeline: Path, tmp_path: Path) -> None:
-    answers = "only old ones\ny\n"
+    answers = "  \nonly old ones\ny\n"  # blanks are no answer
     result = CliRunner().invoke(app, ["ask", "Which plates?", str(tmp_path / "records"), "-o", "o.csv"], input=answers)
     assert result.exit_code == 0, result.output
     assert "The model is also told: only old ones" in result.stderr

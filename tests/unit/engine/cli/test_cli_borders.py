@@ -133,6 +133,27 @@ def test_output_goes_elsewhere_only_where_the_user_allows_it(redwell, write, tmp
     assert len(sorted((tmp_path / "private").rglob("*"))) > len(before)
 
 
+def test_out_takes_the_place_of_the_output_and_not_of_the_intermediate_rows(redwell, write, tmp_path):
+    pipeline = write(output="path: ../private/new.csv, intermediate_dir: ../private/steps")
+    refused = redwell("run", pipeline, "--out", "a.csv")
+    assert refused.exit_code == 2
+    assert "the folder of intermediate rows lies outside" in " ".join(refused.output.split())
+    assert not (tmp_path / "private" / "steps").exists()
+    assert redwell("run", write(output="path: ../private/new.csv"), "--out", "a.csv").exit_code == 0
+    assert not (tmp_path / "private" / "new.csv").exists()
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("run",), ("run", "--out", "a.csv")])
+def test_intermediate_rows_do_not_lie_where_a_dataset_would_read_them(redwell, write, tmp_path, arguments):
+    (tmp_path / "mail" / "rows").mkdir()
+    (tmp_path / "mail" / "own.json").rename(tmp_path / "mail" / "rows" / "own.json")
+    refused = redwell(arguments[0], write("rows", output="intermediate_dir: rows/steps"), *arguments[1:])
+    assert refused.exit_code == 2
+    assert "would lie in the folder of the dataset 'rows'" in " ".join(refused.output.split())
+    assert "p.yaml:6:" in refused.output
+    assert not (tmp_path / "mail" / "rows" / "steps").exists()
+
+
 def test_an_output_through_a_link_is_elsewhere(redwell, write, tmp_path):
     target = tmp_path / "private" / "notes.csv"
     target.write_text("mine")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sqlite3
 from pathlib import Path
@@ -108,6 +109,16 @@ def test_verify_backup_and_repair_are_noted_in_the_log(redwell: Any, case: str, 
     with Case(Path("new.redwell"), read_only=True) as opened:
         assert opened.custody.entries()[:-1] == before
     assert redwell("case", "verify", case).exit_code == redwell("case", "verify", "new.redwell").exit_code == 0
+
+
+def test_a_case_on_a_disk_that_cannot_be_read_whole_is_repaired(redwell: Any, case: str, monkeypatch: Any) -> None:
+    def fail(path: Path) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("engine.custody.recording.sha256_of_case", fail)
+    assert redwell("case", "repair", case, "--out", "new.redwell").exit_code == 0
+    entry = last_entry("new.redwell")
+    assert (entry["event"], entry["file"], entry["sha256"]) == ("repair", case, None)
 
 
 def test_a_damaged_case_is_not_written_to(redwell: Any, case: str) -> None:

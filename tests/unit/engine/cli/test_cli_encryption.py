@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from storage import passphrases
+from storage import conversion, passphrases
 from storage.conversion import is_encrypted
+from storage.lock import WriterLock
 
 CASE = "officers.redwell"
 FIRST, SECOND = "correct horse battery", "staple behind the barn"
@@ -95,6 +96,25 @@ def test_rekey_and_decrypt(encrypted: Any, keys: tuple[Path, Path]) -> None:
     assert encrypted("ledger", CASE).exit_code == 0
     twice = encrypted("case", "decrypt", CASE)
     assert (twice.exit_code, "is not encrypted" in twice.stderr) == (2, True)
+
+
+def test_a_conversion_that_the_log_cannot_note_is_done_and_says_so(
+    redwell: Any, pipeline: Path, keys: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert redwell("run", pipeline).exit_code == 0
+    locks: list[WriterLock] = []
+    encrypt_case = conversion.encrypt_case
+
+    def encrypt(case: Path, passphrase: str, tell: conversion.Tell) -> conversion.Converted:
+        done = encrypt_case(case, passphrase, tell)
+        locks.append(WriterLock(case.resolve(), alone=True))  # somebody is quicker than the log
+        return done
+
+    monkeypatch.setattr(conversion, "encrypt_case", encrypt)
+    result = redwell("case", "encrypt", CASE, "--new-passphrase-file", keys[0])
+    locks[0].release()
+    assert (result.exit_code, f"{CASE} is encrypted" in result.stdout) == (0, True)
+    assert "This encryption is not in the custody log" in " ".join(result.stderr.split())
 
 
 def test_a_short_new_passphrase_and_a_missing_one_are_refused(redwell: Any, pipeline: Path, tmp_path: Path) -> None:

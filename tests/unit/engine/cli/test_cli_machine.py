@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from pathlib import Path
@@ -23,6 +24,7 @@ from models.check import Check
 from models.errors import WeightsCorrupt
 from models.install import InstalledModel
 from models.rates import Rates, remember_rates
+from models.servers.remembered import RememberedServer, remember
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +108,7 @@ def test_models_add_under_a_name_and_remove(redwell: Any, cache: Path, tmp_path:
     assert "redwell models measure 'Our Model 7B'" in " ".join(result.stdout.split())
     assert "licence not stated" in result.stdout
     assert (cache / "Our Model 7B.gguf").read_bytes() == own.read_bytes()
-    assert "removed" in redwell("models", "remove", "Our Model 7B").stdout
+    assert "removed; your own file stays where it is" in redwell("models", "remove", "Our Model 7B").stdout
     assert own.exists()
 
 
@@ -146,6 +148,28 @@ def test_models_add_refuses_names_that_lead_elsewhere(redwell: Any, cache: Path,
         assert not list(cache.glob("*"))
     else:
         assert (cache / "x.gguf").exists()
+
+
+def test_models_add_refuses_the_name_of_a_server(redwell: Any, cache: Path, tmp_path: Path) -> None:
+    remember(RememberedServer("lab", "http://127.0.0.1:1/v1"))
+    own = tmp_path / "lab.gguf"
+    own.write_bytes(header())
+    for path, told in ((own, "'lab' cannot be the name"), (write_folder(tmp_path / "lab"), "already kept as lab")):
+        result = redwell("models", "add", path)
+        assert result.exit_code == 3
+        assert told in result.stderr
+    assert not list(cache.iterdir())
+
+
+def test_models_check_says_what_a_hash_was_compared_with(redwell: Any, cache: Path) -> None:
+    body = gguf(*MODEL)
+    (cache / "mine.gguf").write_bytes(body)
+    write_folder(cache / "Mine-0.5B")
+    assert "your own file, nothing to compare with" in redwell("models", "check", "mine").stdout
+    assert "your own folder, nothing to compare with" in redwell("models", "check", "Mine-0.5B").stdout
+    pin = {"source": "hf:a/b/mine.gguf", "commit": "c0" * 20, "sha256": hashlib.sha256(body).hexdigest()}
+    (cache / "mine.gguf.source.json").write_text(json.dumps(pin), encoding="utf-8")
+    assert "as pinned when it was downloaded" in redwell("models", "check", "mine").stdout
 
 
 def test_models_get_needs_to_be_told_that_it_may(redwell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

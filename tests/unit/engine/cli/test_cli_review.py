@@ -40,6 +40,16 @@ def test_review_shows_what_was_said(redwell: Any, reviewed: Path) -> None:
     assert "officer: Daniel Harmon -> Dan Harmon" in told
 
 
+def test_what_was_taken_back_is_not_listed(redwell: Any, reviewed: Path) -> None:
+    with Case(reviewed) as case:
+        (run,) = case.runs.all()
+        view = result_view(case, run.id)
+        for kind in ("accept", "clear"):
+            save_review(case, run.id, [ReviewEdit(view.rows[5].identity(view.columns), "", kind)])
+    listed = [line.split()[0] for line in redwell("review", reviewed).stdout.splitlines() if line.strip()]
+    assert "4" in listed and "6" not in listed
+
+
 def test_reviewed_rows_are_written_as_gold(redwell: Any, reviewed: Path, tmp_path: Path) -> None:
     out = tmp_path / "gold.jsonl"
     assert redwell("review", reviewed, "--gold", out).exit_code == 0

@@ -147,6 +147,21 @@ def test_a_run_and_an_export_are_signed_and_verified(pipeline: Path, redwell, tm
     assert redwell("verify", "out.csv.manifest.json", "--public-key", public).exit_code == 1
 
 
+def test_who_makes_a_key_is_told_of_its_own_passphrase_and_option(
+    redwell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = redwell("custody", "key", "new", "anna.key")
+    assert (refused.exit_code, "with --passphrase-file" in " ".join(refused.output.split())) == (2, True)
+    assert not Path("anna.key").exists()
+    monkeypatch.setattr("engine.cli.passphrases.has_terminal", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda *asked: "correct horse battery")
+    made = redwell("custody", "key", "new", "anna.key")
+    assert made.exit_code == 0, made.output
+    assert "without it, nobody can sign with the key" in " ".join(made.output.split())
+    assert read_key(Path("anna.key"), "correct horse battery")
+
+
 def test_an_export_without_a_key_leaves_no_signature_of_the_one_before(pipeline: Path, redwell) -> None:
     assert redwell("custody", "key", "new", "anna.key", "--no-passphrase").exit_code == 0
     redwell("run", pipeline, "--quiet", "--case", "a.redwell", "--out", "out.csv", "--sign", "anna.key")

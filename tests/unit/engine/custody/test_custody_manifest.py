@@ -211,6 +211,34 @@ def test_a_later_log_goes_on_from_an_earlier_one_and_one_written_anew_does_not(
     assert verify(anew, "--earlier", exported)[0] == 1
 
 
+@pytest.mark.parametrize("text", [None, "", "[]", '{"custody": {"entries": "1", "head": ""}}'])
+def test_an_earlier_manifest_that_cannot_be_read_hides_nothing_else(
+    exported: Path, verify: Verify, tmp_path: Path, text: str | None
+) -> None:
+    earlier = tmp_path / "earlier.json"
+    if text is not None:
+        earlier.write_text(text)
+    code, told = verify(exported, tmp_path / "records", "--earlier", earlier)
+    assert code == 2
+    assert states(told)["earlier"] == {"CANNOT CHECK"}
+    assert states(told)["sources"] == {"ok"}
+
+
+def test_a_folder_that_was_renamed_is_named_as_the_run_read_it(
+    pipeline: Path, redwell, verify: Verify, tmp_path: Path
+) -> None:
+    assert redwell("ingest", "records", "--case", "a.redwell").exit_code == 0
+    Path("records").rename("evidence")
+    arguments = ("--quiet", "--case", "a.redwell", "--input", "records=evidence", "--out", "out.csv")
+    result = redwell("run", pipeline, *arguments)
+    assert result.exit_code == 0, result.output
+    manifest = tmp_path / "out.csv.manifest.json"
+    assert {source["folder"] for source in json.loads(manifest.read_text())["sources"]} == {"evidence"}
+    for folder in (tmp_path, tmp_path / "evidence"):
+        code, text = verify(manifest, folder)
+        assert code == 0, text
+
+
 def forget_log(case: Path) -> None:
     """Make of a case what a version of Redwell left that kept no log."""
     with Case(case) as opened:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import threading
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -15,6 +16,7 @@ from engine.disk import open_plain, sha256_of
 from engine.documents.events import Duplicate, FileFailed, Found, Known, Parsed, Unpacked
 from engine.documents.options import ParseOptions
 from engine.documents.tables import table_rows
+from engine.documents.walk import Walk, walk
 from engine.errors import DocumentError
 from storage.case import Case
 from storage.errors import NotACase
@@ -51,6 +53,22 @@ def test_files_come_in_order_of_path_and_hidden_ones_are_passed_over(tmp_path: P
     first = events[1]
     assert first.document.id == sha(b"a/z.txt")
     assert first.document.filename == "z.txt"
+
+
+def test_a_folder_is_walked_beside_the_event_loop(
+    tmp_path: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a worker answers nothing while a large folder on a slow share is walked."""
+    (tmp_path / "a.txt").write_text("a")
+    threads: list[threading.Thread] = []
+
+    def note(*paths: Any, **options: Any) -> Walk:
+        threads.append(threading.current_thread())
+        return walk(*paths, **options)
+
+    monkeypatch.setattr("engine.documents.ingest.walk", note)
+    assert [type(event) for event in ingest(tmp_path)] == [Found, Parsed]
+    assert threads and threading.main_thread() not in threads
 
 
 def test_the_same_bytes_are_one_document_with_two_paths(tmp_path: Path, ingest: Ingest) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -41,6 +42,21 @@ def test_attachment_of_a_mail(make_pdf: Callable[..., Path], tmp_path: Path) -> 
     path.write_bytes(mail.as_bytes())
     out = tmp_path / "page.png"
     render_page(path, 1, boxes=[], dpi=36, out=out, member="a.pdf")
+    with Image.open(out) as image:
+        assert image.size == (306, 396)
+
+
+def test_attachment_of_a_mail_in_an_archive(make_pdf: Callable[..., Path], tmp_path: Path) -> None:
+    """The mail has few headers: that it is one is known by its name."""
+    mail = EmailMessage()
+    mail["From"] = "a@example.org"
+    mail.set_content("x")
+    data = make_pdf("a.pdf", [[(72, 100, "text")]]).read_bytes()
+    mail.add_attachment(data, maintype="application", subtype="pdf", filename="a.pdf")
+    path, out = tmp_path / "all.zip", tmp_path / "page.png"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("in/m.eml", mail.as_bytes())
+    render_page(path, 1, boxes=[], dpi=36, out=out, member="in/m.eml/a.pdf")
     with Image.open(out) as image:
         assert image.size == (306, 396)
 

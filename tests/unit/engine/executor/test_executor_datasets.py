@@ -159,6 +159,29 @@ def test_the_documents_of_the_own_case_failures_included(bench, tmp_path) -> Non
     assert only.exit_code == 0
 
 
+def test_a_file_that_has_changed_is_accounted_for_as_each_that_was_read(bench, tmp_path) -> None:
+    folder = write_texts(tmp_path / "in", {"a.txt": "alpha", "b.txt": "first"})
+    desk = bench()
+    desk.run_again(over("{type: folder, path: in}", tmp_path))
+    (folder / "b.txt").write_text("second")
+    desk.run_again(over("{type: folder, path: in}", tmp_path))
+    (folder / "a.txt").write_bytes(b"")  # which cannot be read
+    desk.run_again(over("{type: folder, path: in}", tmp_path))
+    result = desk.run_again(over("{type: case}", tmp_path))
+    assert [row["text"] for row in desk.values(result)] == ["alpha", "first", "second"]
+    sums = desk.case.ledger.sums(result.run_id).documents
+    assert (sums.found, sums.parsed, sums.failed) == (4, 3, 1)
+    entries = desk.case.custody.entries()
+    sources = list(sources_of(desk.case.ledger, result.run_id, entries))
+    assert sorted((source["path"], source["fate"]) for source in sources) == [
+        ("a.txt", "failed"),
+        ("a.txt", "parsed"),
+        ("b.txt", "parsed"),
+        ("b.txt", "parsed"),
+    ]
+    assert {entry.id for entry in desk.case.documents.entries()} <= {source["sha256"] for source in sources}
+
+
 def test_documents_of_a_case_by_star_tag_and_name(bench, tmp_path) -> None:
     folder = write_texts(tmp_path / "in", {"a.txt": "alpha", "b.txt": "beta", "c.txt": "gamma"})
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")

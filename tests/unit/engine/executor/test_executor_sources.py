@@ -165,6 +165,21 @@ def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
     assert desk.case.documents.failures() == []
 
 
+def test_an_archive_that_is_mended_is_no_failure_any_more(bench, folder) -> None:
+    (folder / "z.zip").write_bytes(b"PK\x03\x04 cut short")
+    desk = bench(first_word)
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 1
+    with zipfile.ZipFile(folder / "z.zip", "w") as archive:
+        archive.writestr("inner.txt", "gamma")
+        archive.writestr("empty.txt", "")
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 1
+    assert [Path(failure.path).name for failure in desk.case.documents.failures()] == ["empty.txt"]
+    with zipfile.ZipFile(folder / "z.zip", "w") as archive:
+        archive.writestr("inner.txt", "gamma")
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 0
+    assert desk.case.documents.failures() == []
+
+
 def test_a_single_file_is_a_folder_of_one(bench, folder) -> None:
     from engine.loader import parse_pipeline
 

@@ -190,6 +190,30 @@ def test_an_operator_used_again_or_named_like_a_dataset_has_an_account_of_its_ow
     )
 
 
+SPLIT_TWICE = """
+datasets: {{records: {{type: file, path: {file}}}}}
+operations:
+  - {{name: chunks, type: split, split_key: text, method: delimiter, method_kwargs: {{delimiter: "|"}}}}
+  - {{name: around, type: gather, content_key: text_chunk, doc_id_key: chunks_id, order_key: chunks_chunk_num}}
+  - {{name: best, type: topk, method: fts, k: 1, keys: [text_chunk], query: beta}}
+pipeline:
+  steps:
+    - {{name: one, input: records, operations: [chunks, around, best]}}
+    - {{name: two, input: records, operations: [chunks, around, best]}}
+"""
+
+
+def test_fields_carry_the_name_of_an_operator_also_where_it_is_used_again(bench, tmp_path) -> None:
+    """Operators after it ask for `chunks_id`, not for `chunks (2)_id`."""
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": "alpha|beta"}])
+    desk = bench(lambda request: {})
+    result = desk.run_again(parse_pipeline(SPLIT_TWICE.format(file=file), directory=tmp_path))
+    assert result.failed_items == 0
+    (row,) = desk.values(result)
+    assert (row["text_chunk"], row["chunks_chunk_num"], row["_best_rank"]) == ("beta", 2, 1)
+    assert not any("(2)" in field for field in row)
+
+
 def test_a_step_without_operators_passes_rows_on(bench, tmp_path) -> None:
     file = write_jsonl(tmp_path / "in.jsonl", [{"text": "alpha"}])
     desk = bench(lambda request: {"a": "x"})

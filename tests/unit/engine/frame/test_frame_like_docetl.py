@@ -239,6 +239,17 @@ def test_the_program_of_a_pipeline_makes_the_same_pipeline(tmp_path: Path) -> No
     assert made_by(more.to_python()).data == more.data
 
 
+def test_the_program_of_a_pipeline_has_rows_in_the_order_of_a_run(models: Any) -> None:
+    text = (
+        "datasets: {rows: {type: memory, data: [{a: own}]}}\n"
+        "operations: [{name: keep, type: filter, condition: 'true'}]\n"
+        "pipeline: {steps: [{name: s, input: rows, operations: [keep]}]}\n"
+    )
+    pipeline = Pipeline.from_yaml(text, data={"rows": [{"a": "handed over"}]})
+    assert [row["a"] for row in pipeline.collect()] == ["handed over", "own"]
+    assert [row["a"] for row in made_by(pipeline.to_python()).collect()] == ["handed over", "own"]
+
+
 def test_the_program_of_a_pipeline_in_another_folder_reads_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

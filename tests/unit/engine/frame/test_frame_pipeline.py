@@ -272,6 +272,8 @@ def test_settings_travel_with_the_pipeline(models, monkeypatch) -> None:
     assert request.segments[0].text.endswith("a clerk")
     with pytest.raises(UsageError, match="no part 'data'"):
         frame.configure(system_prompt={"data": "x"})
+    with pytest.raises(PipelineError, match="persona: expected text"):
+        frame.configure(system_prompt={"persona": ["a clerk"]})
     with pytest.raises(PipelineError, match="seed: expected a whole number, not the text '3'"):
         frame.configure(seed="3")
 

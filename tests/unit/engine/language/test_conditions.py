@@ -57,6 +57,7 @@ def test_a_condition_may_call_its_rows_input1_and_input2():
     assert pairs("input1.last_name[:1] == input2.last_name[:1] and input1.ssn < input2.ssn") == [(0, 1)]
     assert condition("input1.a == input2.b").reads(0) == {"a"}
     assert condition("input1.a == input2.b").reads(1) == {"b"}
+    assert condition("left.input1 == right['input2'] and left.input1_sum > 0").reads(0) == {"input1", "input1_sum"}
 
 
 def test_empty_values_are_not_equal():

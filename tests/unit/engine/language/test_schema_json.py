@@ -40,6 +40,7 @@ def whole(**properties: Any) -> dict[str, Any]:
         ({"type": "string", "nullable": False}, "string"),
         ({"type": ["string", "null"], "nullable": True}, "string?"),
         ({"enum": ["a", "b"], "nullable": True}, "enum[a, b]?"),
+        ({"type": "string", "enum": ["a", None], "nullable": True}, "enum[a]?"),
         ({"type": "integer", "minimum": 1, "exclusiveMaximum": 5}, "integer(1..4)"),
         ({"type": "integer", "minimum": 0.5, "exclusiveMaximum": 4.5}, "integer(1..4)"),
         ({"type": "number", "exclusiveMinimum": 0}, "number(0<..)"),

@@ -130,6 +130,14 @@ async def test_validation_retries_the_prompt_that_it_is_about():
     assert len(tools.requests) == 4
 
 
+@pytest.mark.parametrize("text", ['output.get("fit", 0) > 5', '"C++" in output.get("skills", [])'])
+async def test_validation_that_asks_for_a_field_is_about_the_prompt_that_answers_it(text):
+    tools = ScriptedTools(by_field)
+    outcome = await run(application(validate=(Expression.parse(text),)), rows_of(ROW), tools)
+    assert (len(values_of(outcome)), outcome.failed) == (1, [])
+    assert len(tools.requests) == 3, "the others do not answer it, and need no retry"
+
+
 async def test_validation_across_prompts_fails_the_row_with_the_whole_answer():
     node = application(validate=(Expression.parse('output["years"] > output["fit"] + 5'),))
     tools = ScriptedTools(by_field)

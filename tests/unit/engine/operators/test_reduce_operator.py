@@ -226,6 +226,15 @@ async def test_aggregates_of_nothing_and_of_unfit_values():
     assert "min of 'x': text among the values is not a number" in outcome.failed[0].error
 
 
+@pytest.mark.parametrize(
+    ("numbers", "total"), [([0.1, 0.2], 0.3), ([0.1] * 10, 1.0), ([1.1, 2], 3.1), ([10**20, 1], 10**20 + 1)]
+)
+async def test_a_sum_adds_numbers_as_they_are_written(numbers, total):
+    node = Reduce(name="r", reduce_key="d", aggregate={"x": "sum"})
+    [row] = values_of(await run(node, rows_of(*({"d": 1, "x": number} for number in numbers))))
+    assert (row["x"], type(row["x"])) == (total, type(total))
+
+
 async def test_lists_of_several_rows_and_fields_become_one():
     aggregate = {"all": {"concat": "a"}, "once": {"union": ["a", "b"]}, "some": {"any": "yes"}, "none": {"union": "c"}}
     node = Reduce(name="r", reduce_key="d", aggregate=aggregate)

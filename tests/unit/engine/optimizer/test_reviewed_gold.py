@@ -58,6 +58,22 @@ def test_plans_are_scored_against_them(judged) -> None:
     assert score.recall == 1.0
 
 
+def test_a_cell_that_was_rejected_is_wrong_and_the_others_are_not(tmp_path: Path) -> None:
+    path, run = make_results(tmp_path / "made")
+    with Case(path) as case:
+        first, second, *_ = (row.identity(COLUMNS) for row in case.result_rows.read(run))
+        correction = ReviewEdit(first, "officer", "correct", original="Daniel Harmon", value="Dan Harmon")
+        case.reviews.save(run, [correction, ReviewEdit(first, "days", "reject", original=10)], who="ann")
+        rejection = ReviewEdit(second, "date", "reject", original="2019-03-28")
+        case.reviews.save(run, [ReviewEdit(second, "", "accept"), rejection], who="ann")
+        gold, _ = gold_of(case, run)
+    of_cells, accepted = gold.records[RowId("s0")], gold.records[RowId("s1")]
+    assert (of_cells.wanted, of_cells.unwanted) == (({"officer": "Dan Harmon"},), ({"days": 10},))
+    assert accepted.unwanted == ({"date": "2019-03-28"},)
+    assert set(accepted.wanted[0]) == set(COLUMNS) - {"date"}
+    assert not accepted.is_complete
+
+
 def test_a_run_that_nobody_reviewed_is_no_gold(tmp_path: Path) -> None:
     path, run = make_results(tmp_path / "made")
     with Case(path) as case:

@@ -291,6 +291,28 @@ def test_a_join_with_nothing_on_one_side_is_an_error(site, tmp_path):
     assert site.backend.requests == []
 
 
+WITH_NOTHING = """
+datasets: {papers: {type: folder, path: in}, notes: {type: folder, path: notes}, rest: {type: folder, path: rest}}
+operations:
+  - {name: sort, type: map, prompt: "fine {{ input.text }}", output: {schema: {sorted: string}}}
+  - {name: find, type: map, prompt: "bad {{ input.text }}", output: {schema: {found: string}}}
+pipeline:
+  steps:
+    - {name: others, input: rest, operations: [sort]}
+    - {name: all, input: [papers, notes, others], operations: [find]}
+"""
+
+
+def test_rows_of_several_datasets_after_one_another_may_be_those_of_one(site, records, tmp_path, monkeypatch):
+    """Nothing is joined; and of the rows that are not there no field is missed."""
+    write_texts(tmp_path / "notes", {})
+    write_texts(tmp_path / "rest", {})
+    with toys(monkeypatch, better("one", "good")):
+        result = site.build(parse_pipeline(WITH_NOTHING, directory=tmp_path), depth=0)
+    assert site.of(CandidateDropped) == []
+    assert result.chosen.directive == "one"
+
+
 def test_a_rewrite_that_cannot_be_made_is_told_and_the_others_go_on(site, records, monkeypatch):
     wrong = Toy("wrong", "find", lambda nodes: [saying(nodes[-1], "good {{ input.nothing }}")])
     with toys(monkeypatch, wrong, better("right", "good")):

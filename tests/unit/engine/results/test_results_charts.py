@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.results.charts import MOST_PERIODS, count_over_time
+from engine.results.charts import MOST_PERIODS, count_over_time, count_values
 from engine.results.shown import Bar, OverTime, Period
 from engine.results.table import ResultView, Selection
 from storage.result_rows import DeliveredRow
@@ -43,3 +43,9 @@ def test_every_row_is_counted_once(values: list[str]) -> None:
     for period in ("year", "month"):
         series = over_time(values, period)  # type: ignore[arg-type]
         assert sum(bar.count for bar in series.bars) + series.undated + series.earlier == len(values)
+
+
+def test_rows_that_come_from_no_document_are_counted_themselves() -> None:
+    rows = [DeliveredRow(n, f"r{n}", {"name": "Ruiz"}, (), frozenset()) for n in range(2)]
+    bars = count_values(ResultView(("name",), rows, ReviewBook(())), Selection(), "name", "documents", 9)
+    assert (bars.unit, bars.bars) == ("rows", (Bar("Ruiz", 2),))

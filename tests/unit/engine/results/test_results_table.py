@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from invented_results import COLUMNS, PIPELINE
 
 from engine.errors import UsageError
 from engine.results.charts import count_by_document, count_over_time, count_values
@@ -13,6 +14,7 @@ from storage.case import Case
 from storage.result_rows import DeliveredRow
 from storage.reviewed import ReviewBook
 from storage.reviews import ReviewEdit, RowIdentity, StoredEdit
+from storage.rows import RowRecord
 
 
 def test_sorting_puts_empty_cells_last_either_way(case: Case, run: str) -> None:
@@ -89,6 +91,29 @@ def test_gold_rows_are_those_a_person_judged(case: Case, run: str) -> None:
     assert (rejected.row_id, rejected.verdict, rejected.judged) == ("row0", "rejected", view.columns)
     assert (corrected.verdict, corrected.judged, corrected.values["days"]) == ("corrected", ("days",), 3)
     assert corrected.documents == view.rows[1].documents
+
+
+def test_a_cell_that_was_rejected_is_wrong_and_the_others_are_not(case: Case, run: str) -> None:
+    view = result_view(case, run)
+    first, second = (view.rows[n].identity(view.columns) for n in (0, 1))
+    correction = ReviewEdit(first, "officer", "correct", original="Daniel Harmon", value="Dan Harmon")
+    case.reviews.save(run, [correction, ReviewEdit(first, "days", "reject", original=10)], who="ann")
+    rejection = ReviewEdit(second, "date", "reject", original="2019-03-28")
+    case.reviews.save(run, [ReviewEdit(second, "", "accept"), rejection], who="ann")
+    of_cells, accepted = gold_rows(case, run)
+    assert (of_cells.judged, of_cells.rejected) == (("officer", "days"), ("days",))
+    assert (accepted.judged, accepted.rejected) == (view.columns, ("date",))
+
+
+def test_what_was_reviewed_of_another_question_is_not_missed(case: Case, run: str) -> None:
+    for id, pipeline in (("here", PIPELINE), ("elsewhere", PIPELINE.replace("Who?", "When?"))):
+        other = case.runs.start(pipeline_yaml=pipeline, pipeline_digest="q", model_name="scripted")
+        case.rows.save(other, "find", [RowRecord(id, {"officer": "Novak"})])
+        case.runs.save_results(other, COLUMNS, [id])
+        case.runs.finish(other, "finished")
+        (row,) = case.result_rows.read(other)
+        case.reviews.save(other, [ReviewEdit(row.identity(COLUMNS), "", "accept")], who="ann")
+    assert result_view(case, run).unplaced == 1
 
 
 def test_bars_count_documents(case: Case, run: str) -> None:

@@ -191,6 +191,29 @@ def test_a_trial_leaves_documents_out_that_were_removed(case: Path, tmp_path: Pa
         run_trial(case, tmp_path / "none", text=EMPTY, documents=chosen[:1])
 
 
+def test_a_trial_without_documents_says_so(tmp_path: Path) -> None:
+    with Case(tmp_path / "empty.redwell"):
+        pass
+    with pytest.raises(UsageError, match=r"the case .*empty\.redwell holds no documents"):
+        run_trial(tmp_path / "empty.redwell", tmp_path / "trial", text=EMPTY)
+
+
+def test_a_trial_tells_how_many_rows_came_of_one_though_it_shows_some(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+datasets: {records: {type: case}}
+operations: [{name: cut, type: split, split_key: text, method: delimiter, method_kwargs: {delimiter: "\\n"}}]
+pipeline: {steps: [{name: s, input: records, operations: [cut]}]}
+"""
+    whole = run_trial(case, tmp_path / "whole", text=text)
+    monkeypatch.setattr("engine.worker.trial_items.MOST_ROWS", 1)
+    some = run_trial(case, tmp_path / "some", text=text)
+    assert [line.rows for line in some.items] == [line.rows for line in whole.items]
+    assert all(line.rows >= 3 for line in some.items)
+    assert len(read_item(Path(some.path), 0)["rows"]) == 1
+
+
 @pytest.mark.parametrize("how", ["", "yaml", "option"])
 def test_a_trial_shows_hidden_lines_where_the_run_would(case: Path, tmp_path: Path, how: str) -> None:
     file = tmp_path / "records" / "report.pdf"
@@ -346,6 +369,14 @@ def test_a_question_of_the_box_is_told_from_one_that_was_changed(ask: Callable[.
     read = ask("ask.read", text=changed)
     assert (read.proposal, read.text, read.has_own_steps) == (drafted.proposal, changed, True)
     assert ask("ask.read", text=EMPTY) is None
+
+
+@pytest.mark.parametrize(("row", "called"), [("Document", ""), ("", ""), ("document type", "document type")])
+def test_where_a_row_is_called_a_document_each_document_is_one(ask: Callable[..., Any], row: str, called: str) -> None:
+    columns = [{"name": "plate", "kind": "text", "choices": []}]
+    written = ask("ask.write", proposal={"question": "Which?", "row": row, "columns": columns, "notes": []})
+    assert written.proposal.row == called
+    assert ("one_row_per" in written.text) == bool(called)
 
 
 def test_a_draft_that_is_given_up_ends_and_closes_its_model(tmp_path: Path) -> None:

@@ -35,6 +35,17 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "calls"
 
 
+async def with_odd_lines(window: Window, case: Path, run: str) -> None:
+    """Correct the items of an answer by lines and a page that are none, and look at the answer again."""
+    page = await window.ask("results.page", case=str(case), run=run)
+    given = {"case": str(case), "run": run, "row": page["rows"][0]["id"]}
+    typed = '[{"value": "the owner", "lines": "5-6", "page": "two"}]'
+    await window.ask("reviews.correct", **given, column="landlord_items", text=typed)
+    told = {one["name"]: one for one in await window.ask("answers.row", **given)}
+    (item,) = told["landlord"]["items"]
+    assert (item["value"], item["lines"], item["page"]) == ("the owner", [], 0)
+
+
 def test_answers_with_their_items_and_a_question_back(tmp_path: Path, calls: Path) -> None:
     pipeline, case = make_leases(tmp_path), tmp_path / "a.redwell"
 
@@ -86,6 +97,8 @@ def test_answers_with_their_items_and_a_question_back(tmp_path: Path, calls: Pat
         found = await answers(window, case, second)
         assert (found["rent"]["status"], found["rent"]["clarified"]) == ("found", SAID)
         assert found["rent"]["items"][0]["lines"] == [[10, 10]]
+
+        await with_odd_lines(window, case, second)
 
     play(script, lambda: ScriptedModels(answer))
 

@@ -14,6 +14,7 @@ from engine.worker.contract.care import CareResult
 from engine.worker.contract.events import CareProgress
 from engine.worker.queries.care import CareStopped, backup, repair, verify
 from engine.worker.queries.desk import Desk
+from storage.backup import BackedUp, backup_case
 from storage.case import Case
 from storage.errors import CaseExists
 from storage.lock import WriterLock
@@ -57,6 +58,24 @@ def test_work_that_is_given_up_when_the_new_file_is_there_leaves_none(
         work(desk, case=str(case), out=str(out))
     assert list(out.parent.iterdir()) == []
     assert verify(desk, case=str(case)).difference_count == 0
+
+
+def test_a_backup_that_is_given_up_when_it_has_been_checked_leaves_no_file_and_no_entry(
+    desk: Desk, case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, made = tmp_path / "new.redwell", []
+
+    def back_up(*given: Any) -> BackedUp:
+        made.append(backup_case(*given))
+        return made[0]
+
+    monkeypatch.setattr("engine.worker.queries.care.backup_case", back_up)
+    desk.is_given_up = lambda: bool(made)
+    with pytest.raises(CareStopped):
+        backup(desk, case=str(case), out=str(out))
+    assert not out.exists()
+    with Case(case, read_only=True) as read:
+        assert read.custody.entries() == []
 
 
 @pytest.mark.parametrize("work", [backup, repair])

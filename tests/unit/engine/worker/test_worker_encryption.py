@@ -89,6 +89,19 @@ def test_a_conversion_is_cancelled_until_its_last_step(path: Path, monkeypatch: 
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_a_conversion_that_the_log_cannot_note_is_done_and_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.worker.work.record_conversion", lambda case, event: f"no entry for {event}")
+
+    async def script(window: Window) -> None:
+        window.send(command="convert", id="c1", case=str(path), new_passphrase=FIRST)
+        ended = await window.until(lambda event: event.get("id") == "c1" and event["event"] != "CommandAccepted")
+        assert (ended["event"], ended["exit_code"]) == ("CommandFinished", 0)
+        assert [e["message"] for e in window.events if e["event"] == "CaseNoted"] == ["no entry for encrypt"]
+
+    play(script)
+    assert is_encrypted(path)
+
+
 def test_an_encrypted_case_is_locked_until_the_worker_is_told(path: Path) -> None:
     conversion.encrypt_case(path, FIRST)
     passphrases.forget(path)

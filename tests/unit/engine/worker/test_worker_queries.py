@@ -6,12 +6,14 @@ import asyncio
 import os
 import shutil
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking_worker import Window, no_models, play
+from old_cases import make_old_case
 
 from engine.documents import codec
 from engine.documents.options import ParseOptions
@@ -81,6 +83,21 @@ def test_rows_come_in_pages_sorted_and_filtered(case: Path) -> None:
         assert [row["copies"] for row in memo["rows"]] == [2]
         percent = await window.ask("documents.page", case=str(case), only={"text": "%"})
         assert percent["total"] == 0
+
+    play(script)
+
+
+def test_who_opens_an_older_case_is_told_once_where_the_copy_is(tmp_path: Path) -> None:
+    path = make_old_case(tmp_path / "old.redwell", 4)
+
+    async def script(window: Window) -> None:
+        for _ in range(2):
+            opened = await window.ask("case.open", case=str(path))
+            assert opened["summary"]["documents"] == 1
+        (noted,) = (event for event in window.events if event["event"] == "CaseNoted")
+        (copy,) = tmp_path.glob("old.schema-4.*.redwell")
+        assert noted["message"] == "old.redwell is of an earlier version of Redwell and was upgraded."
+        assert str(copy) in noted["advice"]
 
     play(script)
 
@@ -245,7 +262,41 @@ def test_failures_say_why_and_an_estimate_counts(case: Path, read_case: Path, tm
         assert estimate["seconds"] > 0
         estimate = await window.ask("ingest.estimate", case=str(case), folder=str(records))
         assert (estimate["files"], estimate["known"], estimate["kinds"], estimate["bytes"]) == (7, 7, [], 0)
+        assert estimate["unread"] == 1
         assert "there is nothing at" in await window.ask("ingest.estimate", case=str(case), folder="/nowhere/at/all")
+
+    play(script)
+
+
+def test_an_estimate_knows_archives_and_what_has_changed(tmp_path: Path) -> None:
+    folder, kept = tmp_path / "records", tmp_path / "kept.redwell"
+    folder.mkdir()
+    archive, broken, letter = (folder / name for name in ("all.zip", "broken.pdf", "letter.txt"))
+    with zipfile.ZipFile(archive, "w") as writing:
+        writing.writestr("inner.txt", "In the archive.")
+    broken.write_bytes(b"%PDF-1.7 nothing behind it")
+
+    def read() -> None:
+        with Case(kept) as case:
+            work = ingest(folder, case, lambda event: None, dataset="r", options=ParseOptions(), workers=1)
+            asyncio.run(work)
+
+    for text in ("A long letter.", "Short."):
+        letter.write_text(text, encoding="utf-8")
+        read()
+
+    async def script(window: Window) -> None:
+        async def counted(path: Path) -> tuple[int, ...]:
+            estimate = await window.ask("ingest.estimate", case=str(kept), folder=str(path))
+            return tuple(estimate[part] for part in ("files", "known", "unread"))
+
+        assert await counted(folder) == (3, 3, 1)
+        assert await counted(archive) == (1, 1, 0)
+        assert await counted(broken) == (1, 1, 1)
+        broken.write_bytes(b"%PDF-1.7 something behind")
+        with zipfile.ZipFile(archive, "a") as writing:
+            writing.writestr("second.txt", "In the archive, too.")
+        assert await counted(folder) == (3, 1, 0)
 
     play(script)
 

@@ -18,7 +18,11 @@ import pytest
 from invented_results import PEOPLE, make_results
 
 import engine.worker.queries.network as network_queries
+import engine.worker.queries.results as result_queries
+from engine.custody.recording import save_review
 from engine.documents.document import Document
+from engine.documents.options import ParseOptions
+from engine.documents.report import ReportSpec
 from engine.errors import DocumentError, UsageError
 from engine.executor.case_documents import load_document
 from engine.results.network import Network, NetworkChoice, make_network
@@ -26,12 +30,16 @@ from engine.results.values import shown
 from engine.rows import DocumentId
 from engine.values.registry import value_type
 from engine.worker import page_images, work
+from engine.worker.contract.results import ShownRow
 from engine.worker.exports import ExportStopped, OutputOptions, write_outs
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.reviews import correct
 from engine.worker.session import Session
 from models.errors import ModelError
 from storage.case import Case
+from storage.evidence import EvidenceRecord
+from storage.export.reviews import ReviewOptions
+from storage.reviews import ReviewEdit
 from storage.rows import RowRecord
 from storage.runs import Runs
 
@@ -404,6 +412,40 @@ def test_a_report_has_the_lines_of_a_file_whose_disk_is_gone(
     assert note.endswith("cannot be read: Input/output error")
 
 
+def test_a_page_is_captioned_with_what_stands_on_it(made: tuple[Path, str]) -> None:
+    with Case(made[0], read_only=True) as case:
+        document = case.documents.entries()[0].id
+        places = [
+            EvidenceRecord("row0", column, "", document, page, page, page, "exact")  # a page has one line
+            for column, page in (("officer", 2), ("days", 1), ("date", 2))
+        ]
+        pages = page_images.marked_pages(case, places)
+    assert [(page.page, page.columns) for page in pages] == [(2, ("officer", "date")), (1, ("days",))]
+
+
+def test_a_report_shows_no_page_for_a_value_that_was_corrected(
+    made: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_reports: list[ReportSpec] = []
+
+    def keep(spec: ReportSpec, out: Path, options: ParseOptions) -> None:
+        made_reports.append(spec)
+        out.write_bytes(b"%PDF-")
+
+    monkeypatch.setattr("engine.worker.report.make_report", keep)
+    path, run = made
+    with Case(path) as case:
+        row = next(case.result_rows.read(run)).identity(case.result_rows.columns(run))
+        save_review(case, run, [ReviewEdit(row, "officer", "correct", original="Daniel Harmon", value="Dan Harmon")])
+        output = OutputOptions(rows=frozenset({"row0"}), reviews=ReviewOptions("applied"))
+        write_outs(case, run, [tmp_path / "r.pdf"], output)
+    (report,) = made_reports
+    (section,) = report.sections
+    assert [place.caption for place in section.places] == ["record 0.pdf, page 2: date, acts"]
+    assert {field.name: field.value for field in section.fields}["force"] == "yes"
+    assert report.subtitle.endswith(", model scripted; 1 row")
+
+
 def test_a_page_is_drawn_from_the_copy_that_is_as_it_was_read(made: tuple[Path, str], tmp_path: Path) -> None:
     with Case(made[0]) as case:
         document = case.documents.entries()[0].id
@@ -486,16 +528,40 @@ def test_a_text_typed_over_no_value_is_read_as_the_others_of_its_column(tmp_path
     path, fee = tmp_path / "fees.redwell", value_type("amount").cell("USD 1,200.50")
     with Case(path) as case:
         run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m")
-        rows = [RowRecord("r0", {"who": None, "fee": None}), RowRecord("r1", {"who": "B", "fee": fee})]
+        known = {"who": "B", "fee": fee, "days": 5, "paid": False, "acts": ["a"], "parts": [{"n": 1}]}
+        rows = [RowRecord("r0", dict.fromkeys(known)), RowRecord("r1", known)]
         case.rows.save(run, "find", rows)
-        case.runs.save_results(run, ["who", "fee"], ["r0", "r1"])
+        case.runs.save_results(run, list(known), ["r0", "r1"])
     desk = Desk(tmp_path, lambda event: None, lambda: None)
     given = {"case": str(path), "run": run, "row": "r0"}
     assert correct(desk, column="who", text="USD 500", **given) == "USD 500"
     assert correct(desk, column="fee", text="USD 500", **given) == shown(value_type("amount").cell("USD 500"))
     with pytest.raises(UsageError, match="cannot be read"):
         correct(desk, column="fee", text="as agreed", **given)
+    assert correct(desk, column="days", text="12", **given) == "12"
+    with pytest.raises(UsageError, match="is not a number"):
+        correct(desk, column="days", text="some", **given)
+    assert correct(desk, column="paid", text="yes", **given) == "yes"
+    assert correct(desk, column="acts", text="b; c", **given) == "b; c"
+    assert correct(desk, column="parts", text='[{"n": 2}]', **given) == '{"n": 2}'
     with Case(path, read_only=True) as case:
         values = [stored.edit.value for stored in case.reviews.edits()]
     desk.close()
-    assert values == ["USD 500", value_type("amount").cell("USD 500")]
+    assert values == ["USD 500", value_type("amount").cell("USD 500"), 12, True, ["b", "c"], [{"n": 2}]]
+
+
+def test_a_cell_is_told_as_people_read_it_and_a_long_one_says_that_it_is_cut(tmp_path: Path) -> None:
+    path, fee = tmp_path / "fees.redwell", value_type("amount").cell("USD 1,200.50")
+    with Case(path) as case:
+        run = case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m")
+        values = {"fee": fee, "parts": [{"fee": fee, "paid": True}], "text": "x" * 5000}
+        case.rows.save(run, "find", [RowRecord("r0", values)])
+        case.runs.save_results(run, list(values), ["r0"])
+    desk = Desk(tmp_path, lambda event: None, lambda: None)
+    given = {"case": str(path), "run": run}
+    (row,) = result_queries.page(desk, **given).rows
+    told = {name: result_queries.cell(desk, row="r0", column=name, **given).value for name in values}
+    desk.close()
+    assert told == {"fee": shown(fee), "parts": [{"fee": shown(fee), "paid": "yes"}], "text": "x" * 5000}
+    assert isinstance(row, ShownRow)
+    assert (row.cells[2], row.cut) == ("x" * 4000 + "…", (2,))
