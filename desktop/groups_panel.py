@@ -113,9 +113,9 @@ class GroupsPanel(QWidget):
         if group.others:
             more = QTreeWidgetItem(self.list, [counted(group.others, "more value")])
             more.setFlags(Qt.ItemFlag.NoItemFlags)
-        for item in map(self.list.topLevelItem, range(self.list.topLevelItemCount())):
-            if item is not None and chosen is not None and item.data(0, _VALUE) == chosen:
-                self.list.setCurrentItem(item)
+        for line in map(self.list.topLevelItem, range(self.list.topLevelItemCount())):
+            if line is not None and chosen is not None and line.data(0, _VALUE) == chosen:
+                self.list.setCurrentItem(line)
         self.list.doItemsLayout()  # else the bar does not know yet how far it goes
         self.list.verticalScrollBar().setValue(scrolled)
 

@@ -117,9 +117,11 @@ def _distance(stretch: Stretch, hints: Sequence[Stretch]) -> int:
 
 
 def _is_weak(value: str | int | float) -> bool:
-    if isinstance(value, str) and len("".join(words(plain(value)))) < WEAK_LENGTH:
+    if not isinstance(value, str):
+        return abs(value) <= WEAK_NUMBER and value == int(value)
+    if len("".join(words(plain(value)))) < WEAK_LENGTH:
         return True
-    number: Decimal | int | float | None = parse_number(value) if isinstance(value, str) else value
+    number = parse_number(value)
     return number is not None and abs(number) <= WEAK_NUMBER and number == int(number)
 
 

@@ -65,7 +65,7 @@ def _plain(value: Any, where: str) -> Any:
     kind = getattr(dtype, "kind", "")
     try:
         if kind in ("M", "m"):  # times: of nanoseconds numpy gives plain numbers
-            is_number = type(value).__module__ == "numpy" and dtype.str.endswith("[ns]")
+            is_number = type(value).__module__ == "numpy" and str(getattr(dtype, "str", "")).endswith("[ns]")
             return (value.astype(f"{kind}8[us]") if is_number else value).tolist()
         return value.tolist() if getattr(value, "ndim", 0) else json.loads(json.dumps(value.item()))
     except (AttributeError, TypeError, ValueError):
