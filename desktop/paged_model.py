@@ -17,6 +17,10 @@ from engine.worker.contract import Query
 
 PAGE_ROWS = 100
 KEPT_PAGES = 50
+NOT_HERE = (
+    "Some of the selected rows are not here yet; nothing was done.",
+    "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
+)
 Index = QModelIndex | QPersistentModelIndex
 Row = TypeVar("Row")
 Row_co = TypeVar("Row_co", covariant=True)

@@ -46,10 +46,6 @@ class Place(QWidget):
         """Say whether something that was typed is on its way into a file."""
         return False
 
-    def copy(self) -> bool:
-        """Put what is selected outside of pages on the clipboard; False when nothing there has the keyboard."""
-        return False
-
     def undo(self) -> None:
         """Go back to before what was done last here, where a place knows how."""
 

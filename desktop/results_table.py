@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -189,17 +189,6 @@ class ResultsTable(QTableView):
         is_pinned = self._title(cell.column()) in self._pinned_names and self._pinned.isVisible()
         view: QTableView = self._pinned if is_pinned else self
         view.edit(cell)
-
-    def copy(self) -> None:
-        """Put the selected cells that are shown on the clipboard, a line for each row, with tabs between cells."""
-        columns = range(self._results.columnCount())
-        places = {n: self._header.visualIndex(n) for n in columns if not self.isColumnHidden(n)}
-        chosen = [index for index in self.selectionModel().selectedIndexes() if index.column() in places]
-        rows: dict[int, list[str]] = {}
-        for index in sorted(chosen, key=lambda index: (index.row(), places[index.column()])):
-            rows.setdefault(index.row(), []).append(" ".join(str(index.data() or "").split()))
-        if rows:
-            QGuiApplication.clipboard().setText("\n".join("\t".join(cells) for cells in rows.values()))
 
     def changeEvent(self, event: QEvent) -> None:
         """Make rows as high as other letters."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from desktop.paged_model import PagedModel
 
 _ROW_SPACE = 10
 
@@ -28,6 +31,24 @@ def stretch_section(header: QHeaderView, stretched: int) -> None:
     header.setStretchLastSection(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
+
+
+def copy_cells(table: QTableView) -> bool:
+    """Put the selected cells that are shown on the clipboard, a line for each row, with tabs between cells.
+
+    False, and nothing is copied, where some are not loaded yet; these are then fetched.
+    """
+    model, header = table.model(), table.horizontalHeader()
+    chosen = [index for index in table.selectionModel().selectedIndexes() if not table.isColumnHidden(index.column())]
+    numbers = sorted({index.row() for index in chosen})
+    if isinstance(model, PagedModel) and any([model.row(number) is None for number in numbers]):  # noqa: C419 - all
+        return False
+    rows: dict[int, list[str]] = {number: [] for number in numbers}
+    for index in sorted(chosen, key=lambda index: header.visualIndex(index.column())):
+        rows[index.row()].append(" ".join(str(index.data() or "").split()))
+    if rows:
+        QGuiApplication.clipboard().setText("\n".join("\t".join(cells) for cells in rows.values()))
+    return True
 
 
 def make_table(model: QAbstractItemModel, name: str) -> Table:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMessageBox,
     QStackedWidget,
+    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -36,6 +37,7 @@ from desktop.case_dialogs import (
 from desktop.help_dialog import HelpDialog
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
+from desktop.paged_model import NOT_HERE
 from desktop.palette import CommandPalette
 from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.permission import ask_permission
@@ -47,6 +49,7 @@ from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of
+from desktop.tables import copy_cells
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of, when_system_changes
 from desktop.viewer import ZOOM_STEP, Viewer
 from desktop.words import counted
@@ -443,14 +446,21 @@ class MainWindow(QMainWindow):
         page("&Turn", Viewer.rotate, "Ctrl+R", "rotate")
         page("Show the &text that was read", Viewer.toggle_text, "Ctrl+T", "text")
         page("&Find in the document…", Viewer.focus_search, "Ctrl+G", "search")
-        add("&Copy", self._copy, menu="Edit", shortcut="Ctrl+C")
-        everything = lambda: self._viewer().view.select_all()  # noqa: E731, PLW0108 - of the viewer that is in sight then
-        add("Select &page", everything, menu="Edit", shortcut="Ctrl+Shift+A")
+        add("&Copy", self.copy, menu="Edit", shortcut="Ctrl+C")
+        add("Select &page", self._select_page, menu="Edit", shortcut="Ctrl+Shift+A")
 
-    def _copy(self) -> None:
-        """Copy what is selected in the place that is shown, the text of its page where that is all there is."""
-        if self._current is None or not self._current.copy():
+    def copy(self) -> None:
+        """Copy the selected cells of the table that has the keyboard, else the text that is selected on a page."""
+        focused = QApplication.focusWidget()
+        if not isinstance(focused, QTableView):
             self._viewer().view.copy()
+        elif not copy_cells(focused):
+            self.workspace.said.emit(*NOT_HERE)
+
+    def _select_page(self) -> None:
+        view = self._viewer().view
+        view.setFocus()  # so that this is what is copied
+        view.select_all()
 
     def _redraw(self) -> None:
         app = QApplication.instance()

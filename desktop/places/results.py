@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from desktop.actions import Actions, offer_on_right_click
 from desktop.groups_panel import GroupsPanel
 from desktop.open_case import while_open
-from desktop.paged_model import ROW_ROLE
+from desktop.paged_model import NOT_HERE, ROW_ROLE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
 from desktop.results_model import ResultsModel
@@ -32,10 +32,6 @@ _NO_ROWS = "This run found nothing: no row came out of it.\nLook at its ledger i
 _CHANGED = (
     "Unless you had files read again, another program wrote to this case: compare it with a backup and with the "
     "manifests of earlier exports before you trust it. Export refuses it."
-)
-_NOT_HERE = (
-    "Some of the selected rows are not here yet; nothing was done.",
-    "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
 )
 _NONE_FIT = "No row fits the filters. Show all rows again with Ctrl+Shift+E."
 _SHOW_ALL = "Ctrl+Shift+E shows all rows."
@@ -122,12 +118,6 @@ class ResultsPlace(Place):
             self.parts.ledger,
         ):
             part.stop()
-
-    def copy(self) -> bool:
-        """Copy the selected cells while the table has the keyboard."""
-        if self.table.hasFocus() and self._is_here():
-            self.table.copy()
-        return self.table.hasFocus()
 
     def undo(self) -> None:
         """Take back the last step of the review."""
@@ -514,7 +504,7 @@ class ResultsPlace(Place):
         if self.selection.are_here:
             return True
         self.selection.fetch()
-        self.workspace.said.emit(*_NOT_HERE)
+        self.workspace.said.emit(*NOT_HERE)
         return False
 
 

@@ -10,6 +10,7 @@ from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from held_answers import Held
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 from pytestqt.qtbot import QtBot
@@ -84,6 +85,22 @@ def count(case: Case, **wanted: object) -> int:
 def select_all(place: DocumentsPlace) -> None:
     place.table.setFocus()
     QTest.keyClick(place.table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_selected_documents_are_copied_when_all_are_here(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    place = open_documents(qtbot, window, make_case(tmp_path / "many.redwell", MANY), MANY)
+    QGuiApplication.clipboard().setText("before")
+    place.table.setFocus()
+    place.table.selectAll()
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        window.copy()
+    assert "not here yet" in said.args[0]
+    assert QGuiApplication.clipboard().text() == "before"
+    qtbot.waitUntil(lambda: all(place.model.row(n) is not None for n in (0, PAGE_ROWS, MANY - 1)), timeout=WAIT)
+    window.copy()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == MANY
+    assert "record 00000.txt" in lines[0].split("\t")
 
 
 def test_all_that_is_selected_is_tagged_starred_and_offered(qtbot: QtBot, place: DocumentsPlace, reading: Case) -> None:

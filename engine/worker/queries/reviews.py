@@ -20,7 +20,7 @@ from storage.result_rows import DeliveredRow
 from storage.reviewed import ReviewBook, edited_rows
 from storage.reviews import WHOLE_ROW, EditKind, ReviewEdit, ReviewStep
 
-MOST_NOTE_CHARACTERS = 4000
+MOST_NOTE_CHARACTERS = 100_000
 _AT_ONCE: Final = 200
 """Rows that are read at once when a value is looked for."""
 
@@ -104,7 +104,7 @@ def _like(case: Case, run: str, column: str) -> Any:
 def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = "") -> str:
     """Write a note on a row or a cell in place of an earlier one; empty text takes it off."""
     if len(text) > MOST_NOTE_CHARACTERS:
-        raise UsageError(f"a note has at most {MOST_NOTE_CHARACTERS} characters", advice="Write less.")
+        raise UsageError(f"a note has at most {MOST_NOTE_CHARACTERS:,} characters", advice="Write less.")
     with desk.writing(case) as opened:
         (stored,) = _rows(opened, run, (row,), column)
         edit = _edit(opened, run, stored, column, "note", text.strip())
