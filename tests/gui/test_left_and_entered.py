@@ -11,6 +11,7 @@ from gui_waiting import WAIT
 from held_answers import Held
 from invented_results import make_results
 from many_results import make_many_results
+from PySide6.QtCore import QObject, Signal
 from pytestqt.qtbot import QtBot
 
 from desktop.answers_panel import AnswersPanel
@@ -141,12 +142,14 @@ def test_the_evidence_waits_for_the_row_of_the_current_cell(qtbot: QtBot, window
     assert shown.args == [f"row{MANY - 10}", "officer"]
 
 
-class Asked:
+class Asked(QObject):
     """A workspace and its worker that answers nothing by itself."""
 
     read_only = ""
+    told = Signal(object)
 
     def __init__(self) -> None:
+        super().__init__()
         self.client = self
         self.rows: list[str] = []
         self.then: Any = None

@@ -163,8 +163,8 @@ def test_a_file_that_may_only_be_read_is_not_opened_to_write(tmp_path: Path, mon
     for beside in (False, True):
         with pytest.raises(CaseReadOnly, match="cannot be written"):
             Case(path, beside=beside)
-    Case(path, read_only=True).close()
     assert names(tmp_path) == ["c.redwell"]
+    Case(path, read_only=True).close()
 
 
 def test_an_empty_file_becomes_a_case_only_for_a_writer(tmp_path: Path) -> None:
