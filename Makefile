@@ -6,6 +6,9 @@ SHELL := /bin/bash
 # Nothing is fetched from a model hub, ever.
 export HF_HUB_OFFLINE := 1
 export TRANSFORMERS_OFFLINE := 1
+# Compiled modules are kept, whatever the environment says: tests start programs by the thousand, and each would compile
+# all that it imports again.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 
