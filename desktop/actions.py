@@ -22,7 +22,6 @@ class Actions(QObject):
         super().__init__(menu_bar)
         self._bar = menu_bar
         self._menus: dict[str, QMenu] = {}
-        self._icons: list[tuple[QAction, str]] = []
         self.all: list[QAction] = []
         for name in MENUS:
             self._menus[name] = menu_bar.addMenu(f"&{name}")
@@ -40,18 +39,12 @@ class Actions(QObject):
         action.setToolTip(plain(f"{name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})"))
         if icon_name:
             action.setIcon(icon(icon_name))
-            self._icons.append((action, icon_name))
         action.triggered.connect(lambda checked=False: do())
         submenu = self._menus[menu]
         submenu.addAction(action)
         submenu.menuAction().setVisible(True)
         self.all.append(action)
         return action
-
-    def redraw_icons(self) -> None:
-        """Draw the icons anew, in the colours of a theme that has changed."""
-        for action, name in self._icons:
-            action.setIcon(icon(name))
 
 
 def offer_on_right_click(view: QWidget, actions: Sequence[QAction]) -> None:

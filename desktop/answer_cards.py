@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from desktop.buttons import push_button
 from desktop.check_boxes import CheckBox
-from desktop.elided_label import ElidedLabel
+from desktop.labels import ElidedLabel, in_bold, plain_label
+from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from engine.worker.contract.answers import LONGEST_SAID, ShownItem
 
@@ -40,23 +41,16 @@ class ItemCard(QFrame):
         said_value = item.original or item.value
         value = ElidedLabel()
         value.setText(said_value)
-        font = value.font()
-        font.setBold(True)
-        value.setFont(font)
+        value.setFont(in_bold(value.font()))
         said = " ".join(item.snippet.split())
         short = said if len(said) <= _SNIPPET_CHARACTERS else f"{said[:_SNIPPET_CHARACTERS]}…"
-        snippet = QLabel(short, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        snippet = plain_label(short, wraps=True)
         snippet.setAlignment(Qt.AlignmentFlag.AlignTop)
         place = place_text(item)
         self.button = push_button("documents", place.capitalize() or "No page", lambda: self.chosen.emit(self.item))
         self.button.setAccessibleName(f"Show {said_value} on {place}")
         self.button.setEnabled(bool(item.document))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 6, 8, 6)
-        layout.setSpacing(4)
-        layout.addWidget(value)
-        layout.addWidget(snippet, 1)
-        layout.addWidget(self.button)
+        in_column(value, (snippet, 1), self.button, on=self, margins=(8, 6, 8, 6), spacing=4)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Show the page of a card that is clicked."""
@@ -75,8 +69,7 @@ class ItemCards(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Values that contradict each other")
         self.cards: list[ItemCard] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row = in_row(on=self)
         self.hide()
 
     def show_items(self, items: Sequence[ShownItem]) -> None:
@@ -101,7 +94,7 @@ class AskBack(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.question = plain_label(wraps=True)
         self.answer = QLineEdit(maxLength=LONGEST_SAID, placeholderText="What the question means")
         self.answer.setAccessibleName("Your answer to this question")
         self.answer.setToolTip("It is added to the question. No other question is asked again.")
@@ -110,15 +103,7 @@ class AskBack(QWidget):
         self.send = push_button("retry", "Ask again", self._send)
         self.answer.returnPressed.connect(self._send)
         self.answer.textChanged.connect(lambda text: self._enable())
-        row = QHBoxLayout()
-        row.addWidget(self.answer, 1)
-        row.addWidget(self.send)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.question)
-        layout.addLayout(row)
-        layout.addWidget(self.only_here)
+        in_column(self.question, in_row((self.answer, 1), self.send), self.only_here, on=self, spacing=4)
         self._enable()
 
     def show_question(self, text: str, document: str = "") -> None:

@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QLabel,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QTreeWidgetItemIterator,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
 from desktop.answer_cards import AskBack, ItemCards, place_text
+from desktop.labels import SaidLabel, in_bold, plain_label, with_name
+from desktop.layouts import holder, in_column, split
 from desktop.plain_text import plain
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import stretch_section
 from desktop.theme import icon
 from desktop.viewer import Viewer
@@ -55,12 +48,11 @@ class AnswersPanel(QWidget):
         self._workspace = workspace
         self._query, self._run, self._row, self._column = "", "", "", ""
         self.answers: Sequence[ShownAnswer] = ()
-        self.tree = QTreeWidget()
-        self.tree.setAccessibleName("Answers and their items")
+        self.tree = with_name(QTreeWidget(), "Answers and their items")
         self.tree.setHeaderLabels(["Answer", "Where"])
         stretch_section(self.tree.header(), 0)
         self.tree.currentItemChanged.connect(lambda now, before: self._chosen())
-        self.question = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.question = plain_label(wraps=True)
         self.note = SaidLabel("Note on the answer", wraps=True)
         self.cards = ItemCards()
         self.cards.chosen.connect(self._show_item)
@@ -118,17 +110,10 @@ class AnswersPanel(QWidget):
                 items += 1
 
     def _arrange(self) -> None:
-        details = QWidget()
-        inner = QVBoxLayout(details)
-        inner.setContentsMargins(0, 2, 0, 0)
-        inner.setSpacing(4)
-        for part in (self.question, self.note, self.cards, self.ask_back):
-            inner.addWidget(part)
-        inner.addWidget(self.viewer, 1)
+        parts = (self.question, self.note, self.cards, self.ask_back, (self.viewer, 1))
+        details = holder(*parts, margins=(0, 2, 0, 0), spacing=4)
         self.tree.setMinimumHeight(90)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addWidget(split((self.tree, details), (190, 400), (0, 1), upright=True), 1)
+        in_column(split((self.tree, details), (190, 400), (0, 1), upright=True), on=self, margins=(6, 6, 6, 4))
 
     def _take(self, answers: Sequence[ShownAnswer]) -> None:
         self.answers, self._query = answers, ""
@@ -192,9 +177,7 @@ def _answer_item(answer: ShownAnswer) -> QTreeWidgetItem:
     top = QTreeWidgetItem([f"{answer.name}{value}", f"{words}{count}"])
     top.setIcon(0, icon(sign))
     top.setData(0, _SIGN, sign)
-    font = top.font(0)
-    font.setBold(True)
-    top.setFont(0, font)
+    top.setFont(0, in_bold(top.font(0)))
     top.setToolTip(0, plain("\n".join(text for text in (answer.question, answer.value, answer.note) if text)))
     for item in answer.items:
         top.addChild(_item_of(item))

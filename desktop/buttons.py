@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
@@ -70,10 +70,12 @@ def _is_for_choosing(event: QKeyEvent) -> bool:
     return held == Qt.KeyboardModifier.NoModifier and bool(event.text()) and event.text().isprintable()
 
 
-def choice_box(name: str, *, editable: bool = False, narrow: bool = False) -> QComboBox:
+def choice_box(
+    name: str, entries: Iterable[tuple[object, str]] = (), *, editable: bool = False, narrow: bool = False
+) -> QComboBox:
     """Make a box to choose from; its list has the name too, for it is a window of its own.
 
-    `narrow`: it takes no more room for entries that are long.
+    `entries` are values, each with its text. `narrow`: it takes no more room for entries that are long.
     """
     box = ChoiceBox(editable=editable)
     if narrow:
@@ -82,6 +84,8 @@ def choice_box(name: str, *, editable: bool = False, narrow: bool = False) -> QC
     box.view().setAccessibleName(name)
     if (line := box.lineEdit()) is not None:
         line.setAccessibleName(name)
+    for value, text in entries:
+        box.addItem(text, value)
     return box
 
 

@@ -8,20 +8,12 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QProgressBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFileDialog, QPlainTextEdit, QProgressBar, QWidget
 
 from desktop.buttons import push_button
 from desktop.file_dialogs import CASES, save_dialog
-from desktop.said_label import SaidLabel
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import REST, in_column, in_row
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -51,30 +43,21 @@ class CareDialog(QDialog):
         self.setAccessibleName(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 460)
-        place = QLabel(textFormat=Qt.TextFormat.PlainText)
+        place = plain_label()
         place.setText(QFontMetrics(place.font()).elidedText(case, Qt.TextElideMode.ElideMiddle, 680))
         place.setAccessibleName(f"The case file {case}")
         self.verdict = SaidLabel("What came of it", _HINT, wraps=True)
-        self.findings = QPlainTextEdit(readOnly=True)
-        self.findings.setAccessibleName("What differs, and what was lost")
+        self.findings = with_name(QPlainTextEdit(readOnly=True), "What differs, and what was lost")
         self.findings.setPlaceholderText("What differs is listed here.")
-        self.progress = QProgressBar(textVisible=False)
-        self.progress.setAccessibleName("How far it is")
+        self.progress = with_name(QProgressBar(textVisible=False), "How far it is")
         self.check = push_button("check", "Check", self.verify)
         self.save = push_button("save", "Back up…", self.ask_backup)
         self.mend = push_button("merge", "Repair…", self.ask_repair)
         self.open_new = push_button("open", "Open the new case", self.open_made)
         self.stop = push_button("cancel", "Stop", self.give_up)
-        layout = QVBoxLayout(self)
-        for widget in (place, self.verdict, self.findings, self.progress):
-            layout.addWidget(widget, 1 if widget is self.findings else 0)
-        row = QHBoxLayout()
-        for button in (self.check, self.save, self.mend, self.open_new):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.stop)
-        row.addWidget(push_button("close", "Close", self.close))
-        layout.addLayout(row)
+        close = push_button("close", "Close", self.close)
+        row = in_row(self.check, self.save, self.mend, self.open_new, REST, self.stop, close)
+        in_column(place, self.verdict, (self.findings, 1), self.progress, row, on=self, margins=None)
         workspace.client.told.connect(self._take)
         workspace.client.lost.connect(self._lost)
         self._enable()

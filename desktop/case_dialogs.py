@@ -9,7 +9,7 @@ from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop.file_dialogs import CASES, ask_for_file, file_dialog, save_dialog
-from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
+from desktop.passphrase_dialogs import NewPassphraseDialog
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.workspace import Workspace
 
@@ -71,22 +71,9 @@ def ask_for_new_passphrase(parent: QWidget, workspace: Workspace, path: str) -> 
     return dialog
 
 
-def ask_for_passphrase(parent: QWidget, path: str, is_wrong: bool, answer: Callable[[str], object]) -> PassphraseDialog:
-    """Ask for the passphrase of a case that is to be opened; nothing else waits for it."""
-    dialog = PassphraseDialog(path, parent, is_wrong=is_wrong)
-    dialog.given.connect(answer)
-    dialog.show()
-    return dialog
-
-
 def ask_for_case(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which case to open."""
     return ask_for_file(parent, "Open case", workspace.open_case, CASES)
-
-
-def choose_case(parent: QWidget, chosen: Callable[[str], object]) -> QFileDialog:
-    """Ask for a case that is to be looked after, and not opened."""
-    return ask_for_file(parent, "Which case?", chosen, CASES)
 
 
 def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from desktop.labels import in_bold
 from desktop.plain_text import plain
 
 Shape = Literal["bars", "columns", "matrix"]
@@ -119,9 +120,7 @@ class ChartView(QWidget):
         ink = colours.color(QPalette.ColorRole.Text)
         painter.setPen(ink)
         font = painter.font()
-        bold = painter.font()
-        bold.setBold(True)
-        painter.setFont(bold)
+        painter.setFont(in_bold(font))
         painter.drawText(
             QRectF(_MARGIN, _MARGIN, width - 2 * _MARGIN, self._bar), Qt.AlignmentFlag.AlignLeft, self.chart.title
         )

@@ -8,11 +8,12 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
-from PySide6.QtWidgets import QDialog, QVBoxLayout
+from PySide6.QtWidgets import QDialog
 
 from desktop.buttons import choice_box, push_button
 from desktop.chart_view import Chart, ChartView, Mark, paper
 from desktop.client import Answer
+from desktop.layouts import in_column
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -40,9 +41,7 @@ class ChartsPanel(RowsPanel):
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
         super().__init__(workspace, selection)
         self._columns: Sequence[ColumnInfo] = ()
-        self.kind = choice_box("Kind of chart")
-        for key, title in KINDS:
-            self.kind.addItem(title, key)
+        self.kind = choice_box("Kind of chart", KINDS)
         self.column = choice_box("Column of the chart")
         self.column.setMinimumContentsLength(14)
         self.kind.currentIndexChanged.connect(lambda index: self._kind_chosen())
@@ -52,12 +51,9 @@ class ChartsPanel(RowsPanel):
         top = labelled((("Show", self.kind), ("of", self.column)))
         top.addWidget(push_button("print", "Print…", self.ask_to_print))
         top.addWidget(push_button("export", "Save picture…", self.ask_to_save))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addLayout(top)
         area = scrolled(self.chart, "Chart")
         self.chart.reached.connect(area.ensureVisible)
-        layout.addWidget(area, 1)
+        in_column(top, (area, 1), on=self, margins=(6, 6, 6, 4))
 
     def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run, the one that names something first."""

@@ -8,14 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar
 
 import shiboken6
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from engine.worker.contract import Query
+from engine.worker.contract import LONGEST_LINE, Query
 from engine.worker.contract.events import CommandFailed, WorkerReady, read_event
-from engine.worker.contract.lines import LONGEST_LINE
 
 WORKER: Sequence[str] = (sys.executable, "-P", "-c", "from engine.cli.serving import run; run()", "worker")
 """`redwell worker`, in the environment that the window runs in."""
@@ -35,7 +34,6 @@ TURN_SECONDS = 0.01
 _TOO_MUCH = ("That is too much at once.", "Choose fewer documents.")
 """Said of what does not fit into one line to the worker."""
 
-Then = Callable[[Any], object]
 Failed = Callable[[str, str], None]
 Answer = TypeVar("Answer")
 
@@ -53,7 +51,7 @@ class Ask(Protocol):
 class _Question:
     line: dict[str, Any]
     decode: Callable[[Any], Any]
-    then: Then
+    then: Callable[[Any], object]
     failed: Failed
     is_edit: bool
 
@@ -136,22 +134,14 @@ class WorkerClient(QObject):
         for line in commands:
             self._write(line)
 
-    @overload
     def ask(
         self,
-        query: Query[Answer],
+        query: Query[Answer] | str,
         then: Callable[[Answer], object],
         failed: Failed | None = None,
         *,
         is_edit: bool = False,
         **given: Any,
-    ) -> str: ...
-    @overload
-    def ask(
-        self, query: str, then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any
-    ) -> str: ...
-    def ask(
-        self, query: str | Query[Any], then: Then, failed: Failed | None = None, *, is_edit: bool = False, **given: Any
     ) -> str:
         """Ask a question; `then` gets its answer, or `failed` the message and the advice. Return its id.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop.buttons import tool_button
 from desktop.client import Ask
+from desktop.labels import in_bold, plain_label, with_name
+from desktop.layouts import in_column, in_row
 from desktop.viewer import Viewer
 from desktop.words import time_text
 from desktop.workspace import Workspace
@@ -49,30 +51,17 @@ class EvidencePanel(QWidget):
         self._inside = ""
         self.viewer = Viewer(workspace)
         self.viewer.closed.connect(self.closed)
-        self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
-        font = self._title.font()
-        font.setBold(True)
-        self._title.setFont(font)
-        self._value = QPlainTextEdit(readOnly=True)
-        self._value.setAccessibleName("Value of the cell")
+        self._title = plain_label()
+        self._title.setFont(in_bold(self._title.font()))
+        self._value = with_name(QPlainTextEdit(readOnly=True), "Value of the cell")
         self._value.setTabChangesFocus(True)
         self._fit()
-        self._said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self._where = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._said = plain_label(wraps=True)
+        self._where = plain_label(wraps=True)
         self._before = tool_button("previous", "Previous place of this value", lambda: self.go(-1))
         self._after = tool_button("next", "Next place of this value", lambda: self.go(1))
-        row = QHBoxLayout()
-        row.addWidget(self._before)
-        row.addWidget(self._after)
-        row.addWidget(self._where, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.setSpacing(4)
-        layout.addWidget(self._title)
-        layout.addWidget(self._value)
-        layout.addWidget(self._said)
-        layout.addLayout(row)
-        layout.addWidget(self.viewer, 1)
+        go = in_row(self._before, self._after, (self._where, 1))
+        in_column(self._title, self._value, self._said, go, (self.viewer, 1), on=self, margins=(6, 6, 6, 4), spacing=4)
         workspace.case_opened.connect(lambda path: self._clear())
 
     @property

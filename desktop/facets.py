@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.check_boxes import CheckDelegate
-from desktop.hidden_text import hidden_title
+from desktop.labels import in_bold
 from desktop.plain_text import plain
 from desktop.tables import stretch_section
 from desktop.words import counted
@@ -31,6 +31,13 @@ _FLAGS: Final[Sequence[tuple[str, str, Callable[[Facets], int]]]] = (
 )
 """Key of the filter, title, and how many documents have it."""
 
+_HIDDEN: Final = {
+    "covered": "Text under redactions",
+    "invisible": "Invisible text",
+    "white": "Text in its background's colour",
+    "off_page": "Text off the page",
+    "tiny": "Tiny text",
+}
 Key = tuple[Any, ...]
 """Of a box: its filter and the value; empty for what is no box."""
 
@@ -120,12 +127,10 @@ class FacetsPanel(QTreeWidget):
             return
         head = QTreeWidgetItem(self, [title])
         head.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        font = head.font(0)
-        font.setBold(True)
-        head.setFont(0, font)
+        head.setFont(0, in_bold(head.font(0)))
         head.setFirstColumnSpanned(True)
         for value, count in rows:
-            text = hidden_title(str(value)) if group == "hidden" else str(value) if value else "unknown"
+            text = _HIDDEN.get(str(value), str(value)) if group == "hidden" else str(value) if value else "unknown"
             self._add(head, group, value, text, _amount(group, count), value in ticked)
 
     def _add(

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop.buttons import push_button
 from desktop.client import Ask
+from desktop.labels import plain_label
+from desktop.layouts import in_column, in_row
 from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.question_box import input_dialog
 from desktop.tables import make_table
@@ -52,18 +54,12 @@ class FailuresView(QWidget):
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._enable())
         self.model.dataChanged.connect(lambda first, last: self._enable())
-        self._hint = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._hint = plain_label()
         self._again = push_button("retry", "Read again", self._retry)
         self._ocr = push_button("text", "Read by OCR", lambda: self._retry(ocr="always"))
         self._password = push_button("offline", "With password…", self._ask_password)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._hint, 1)
-        for button in (self._again, self._ocr, self._password):
-            buttons.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 6, 0, 0)
-        layout.addLayout(buttons)
-        layout.addWidget(self.table, 1)
+        buttons = in_row((self._hint, 1), self._again, self._ocr, self._password)
+        in_column(buttons, (self.table, 1), on=self, margins=(0, 6, 0, 0))
         self._enable()
 
     def _say_hint(self) -> None:

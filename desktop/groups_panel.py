@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.buttons import choice_box, tool_button
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from desktop.tables import stretch_section
 from desktop.words import counted
@@ -35,27 +37,16 @@ class GroupsPanel(QWidget):
         self._run, self._question = "", ""
         self.column = choice_box("Group by", narrow=True)
         self.column.activated.connect(lambda index: self._chosen())
-        self.list = QTreeWidget()
-        self.list.setAccessibleName("Groups")
+        self.list = with_name(QTreeWidget(), "Groups")
         self.list.setRootIsDecorated(False)
         self.list.setHeaderLabels(["Value", "Rows"])
         stretch_section(self.list.header(), 0)
         self.list.itemClicked.connect(self._pick)
         self.list.itemActivated.connect(self._pick)
-        label = QLabel("Group by", textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(self.column)
         self._fold = tool_button("fold", "Fold all groups", lambda: self.fold_wanted.emit(True))
         self._unfold = tool_button("unfold", "Unfold all groups", lambda: self.fold_wanted.emit(False))
-        top = QHBoxLayout()
-        top.addWidget(label, 1)
-        for button in (self._fold, self._unfold):
-            top.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(top)
-        layout.addWidget(self.column)
-        layout.addWidget(self.list, 1)
+        top = in_row((plain_label("Group by", of=self.column), 1), self._fold, self._unfold)
+        in_column(top, self.column, (self.list, 1), on=self, spacing=4)
 
     def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run; the one that was chosen stays so if it is there."""

@@ -14,10 +14,11 @@ from PySide6.QtWidgets import (
     QTableWidget,
     QTableWidgetItem,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
+from desktop.labels import with_name
+from desktop.layouts import holder, in_column
 from desktop.tables import stretch_section
 
 FIRST_STEPS = """\
@@ -52,13 +53,11 @@ class HelpDialog(QDialog):
         self.setWindowTitle("Help")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(820, 560)
-        self.steps = QPlainTextEdit(FIRST_STEPS, readOnly=True)
-        self.steps.setAccessibleName("First steps")
+        self.steps = with_name(QPlainTextEdit(FIRST_STEPS, readOnly=True), "First steps")
         self.steps.setTabChangesFocus(True)
         self.words = QLineEdit(placeholderText="Find a key: export, reject, …", clearButtonEnabled=True)
         self.words.setAccessibleName("Find a key")
-        self.keys = QTableWidget(0, 3)
-        self.keys.setAccessibleName("Keys")
+        self.keys = with_name(QTableWidget(0, 3), "Keys")
         self.keys.setHorizontalHeaderLabels(["What", "Key", "Menu"])
         self.keys.verticalHeader().setVisible(False)
         self.keys.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
@@ -68,20 +67,14 @@ class HelpDialog(QDialog):
         stretch_section(self.keys.horizontalHeader(), 0)
         self._fill(actions)
         self.words.textChanged.connect(self._look_for)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.addWidget(self.words)
-        column.addWidget(self.keys, 1)
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Help")
+        page = holder(self.words, (self.keys, 1), margins=None)
+        self.tabs = with_name(QTabWidget(), "Help")
         self.tabs.addTab(self.steps, "First steps")
         self.tabs.addTab(page, "Keys")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)  # Enter is for what is looked for
         buttons.rejected.connect(self.close)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.tabs, 1)
-        layout.addWidget(buttons)
+        in_column((self.tabs, 1), buttons, on=self, margins=None)
 
     def show_keys(self) -> None:
         """Show the keys rather than the first steps."""

@@ -7,21 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QProgressBar,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPlainTextEdit, QProgressBar, QTextEdit, QWidget
 
 from desktop.buttons import push_button
-from desktop.open_case import while_open
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_row
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.words import counted, duration_text, size_text
@@ -54,29 +45,23 @@ class IngestPanel(QFrame):
         self._question = ""
         self._asks = False  # when all is read
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self._text = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self._bar = QProgressBar()
-        self._bar.setAccessibleName("Files read")
+        self._text = plain_label(wraps=True)
+        self._bar = with_name(QProgressBar(), "Files read")
         self._bar.setFixedWidth(200)
         self.start = push_button("resume", "Start reading", self._start)
         self.ask = push_button("question", "Read and ask", self._start_to_ask)
-        self.typed = QLineEdit()
-        self.typed.setAccessibleName("What do you want to know?")
+        self.typed = with_name(QLineEdit(), "What do you want to know?")
         self.typed.setPlaceholderText("What do you want to know?")
         self.typed.setMinimumWidth(260)
         self.typed.returnPressed.connect(self._ask_typed)
         self.next = push_button("question", "Ask a question", self._ask_typed)
         self.dismiss = push_button("close", "Not now", self._put_off)
-        self.pause = push_button("pause", "Pause", self._pause)
+        self.pause = push_button("pause", "Pause", workspace.job.pause_or_resume)
         self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 6, 12, 6)
-        layout.addWidget(self._text, 1)
         self._beside: tuple[QWidget, ...] = (
             self._bar, self.start, self.ask, self.typed, self.next, self.dismiss, self.pause, self.cancel
         )  # fmt: skip
-        for widget in self._beside:
-            layout.addWidget(widget)
+        in_row((self._text, 1), *self._beside, on=self, margins=(12, 6, 12, 6))
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
         workspace.job.failed.connect(lambda message, advice: self._job_failed())
@@ -122,8 +107,8 @@ class IngestPanel(QFrame):
         self._estimates, self._counting = {}, []
         self._show("Counting the files…")
         for folder in self._offers:
-            take = while_open(self._workspace, partial(self._take_estimate, folder))
-            failed = while_open(self._workspace, partial(self._failed, folder))
+            take = self._workspace.while_open(partial(self._take_estimate, folder))
+            failed = self._workspace.while_open(partial(self._failed, folder))
             self._counting.append(self._workspace.ask(ESTIMATE, take, failed, folder=folder))
 
     def _take_estimate(self, folder: str, estimate: IngestEstimate) -> None:
@@ -135,20 +120,17 @@ class IngestPanel(QFrame):
         """Show what reading all that is offered takes."""
         files, known = sum(e.files for e in estimates), sum(e.known for e in estimates)
         names = [Path(estimate.folder).name for estimate in estimates]
-        named = (
-            names[0]
-            if len(names) == 1
-            else f"{counted(len(names), 'folder or file', 'folders or files')} ({', '.join(names[:_NAMED])}"
-        )
+        named = names[0]
         if len(names) > 1:
-            named += f" and {len(names) - _NAMED} more)" if len(names) > _NAMED else ")"
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            count = counted(len(names), "folder or file", "folders or files")
+            named = f"{count} ({', '.join(names[:_NAMED])}{more})"
         if not files:
             self._show(f"There are no files in {estimates[0].folder}.", self.dismiss)
             self._offers.clear()
         elif files == known:
             removed, unread = sum(e.removed for e in estimates), sum(e.unread for e in estimates)
-            sentence = _what_is_there(files, removed, unread)
-            self._show(f"{named}: {sentence}", self.dismiss)
+            self._show(f"{named}: {_what_is_there(files, removed, unread)}", self.dismiss)
             self._offers.clear()
         else:
             kinds = Counter[str]()
@@ -234,13 +216,6 @@ class IngestPanel(QFrame):
             self._show_job()
         elif self._offers:
             self._ask_estimates()
-
-    def _pause(self) -> None:
-        job = self._workspace.job
-        if job.state == "pausing":
-            job.resume()
-        else:
-            job.pause()
 
     @property
     def _is_here(self) -> bool:

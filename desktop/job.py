@@ -127,6 +127,13 @@ class Job(QObject):
             self._paused_seconds += time.monotonic() - self._paused_at
             self._become("going")
 
+    def pause_or_resume(self) -> None:
+        """Begin nothing new, or go on."""
+        if self.state == "pausing":
+            self.resume()
+        else:
+            self.pause()
+
     def cancel(self) -> None:
         """Stop; what is finished is kept."""
         if self.state in ("going", "pausing"):

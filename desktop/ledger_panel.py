@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop.buttons import choice_box
 from desktop.client import Ask
+from desktop.labels import SaidLabel, plain_label
+from desktop.layouts import REST, holder, in_column, in_row, split
 from desktop.paged_model import ROW_ROLE, PagedModel
 from desktop.rows_model import Column, RowsModel
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -66,15 +66,13 @@ class LedgerPanel(QWidget):
         self.entries = LedgerModel(workspace.ask, workspace.client.forget, self)
         self.entries.total_changed.connect(lambda total: self._show_hint())
         self.entries.loading_failed.connect(workspace.said)
-        self.fate = choice_box("Files and rows to list")
-        for key, title in _FATES:
-            self.fate.addItem(title, key)
+        self.fate = choice_box("Files and rows to list", _FATES)
         self.fate.currentIndexChanged.connect(lambda index: self._list())
         self.operator_table = make_table(self.operators, "Steps of the run")
         self.table = make_table(self.entries, "What failed or was left out")
         self.table.activated.connect(self._open)
         self.table.doubleClicked.connect(self._open)
-        self.hint = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.hint = plain_label()
         self._lay_out()
 
     def show_run(self, run: str) -> None:
@@ -136,21 +134,10 @@ class LedgerPanel(QWidget):
         for column, width in enumerate(_WIDTHS):
             header.resizeSection(column, width)
         header.setStretchLastSection(True)
-        label = QLabel("&List", textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(self.fate)
-        top = QHBoxLayout()
-        for part in (label, self.fate, self.hint):
-            top.addWidget(part)
-        top.addStretch(1)
-        below = QWidget()
-        lower = QVBoxLayout(below)
-        lower.setContentsMargins(0, 6, 0, 0)
-        lower.addLayout(top)
-        lower.addWidget(self.table, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 2)
-        layout.addWidget(self.sums)
-        layout.addWidget(split((self.operator_table, below), (120, 380), upright=True), 1)
+        top = in_row(plain_label("&List", of=self.fate), self.fate, self.hint, REST)
+        below = holder(top, (self.table, 1), margins=(0, 6, 0, 0))
+        tables = split((self.operator_table, below), (120, 380), upright=True)
+        in_column(self.sums, (tables, 1), on=self, margins=(6, 6, 6, 2))
 
 
 def sums_text(found: LedgerSums) -> str:

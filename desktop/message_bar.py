@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop.buttons import push_button, tool_button
-from desktop.said_label import SaidLabel
+from desktop.labels import SaidLabel
+from desktop.layouts import in_row
 from desktop.words import for_window, names_models_command
 
 
@@ -26,9 +27,7 @@ class MessageBar(QFrame):
         )
         self.models = push_button("models", "Open Models", self._open_models)
         close = tool_button("close", "Close the message", self.hide)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 6, 6, 6)
-        layout.addWidget(self._text, 1)
+        layout = in_row((self._text, 1), on=self, margins=(12, 6, 6, 6))
         layout.addWidget(self.models, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()

@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QLabel,
-    QPushButton,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.buttons import choice_box, push_button
+from desktop.labels import in_bold, plain_label, with_name
+from desktop.layouts import in_column
 from desktop.plain_text import plain
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -44,9 +37,8 @@ class NamesPanel(QWidget):
         super().__init__(parent)
         self._workspace = workspace
         self._run, self._column, self._name, self._question = "", "", "", ""
-        self._title = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.tree = QTreeWidget()
-        self.tree.setAccessibleName("Forms and decisions of a name")
+        self._title = plain_label(wraps=True)
+        self.tree = with_name(QTreeWidget(), "Forms and decisions of a name")
         self.tree.setHeaderLabels(["Name", "Decided by", "Why"])
         self.tree.setColumnWidth(0, 260)
         self.tree.setColumnWidth(1, 90)
@@ -59,11 +51,7 @@ class NamesPanel(QWidget):
         self.merge_button = push_button("merge", "The same", self.merge)
         self.apart_button = push_button("split", "Not the same", self.keep_apart)
         self.split_button = push_button("split", "Split off", self.split)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addWidget(self._title)
-        layout.addWidget(self.tree, 1)
-        layout.addLayout(self._buttons())
+        in_column(self._title, (self.tree, 1), self._buttons(), on=self, margins=(6, 6, 6, 4))
         workspace.case_opened.connect(lambda path: self.clear(""))
         self._enable()
 
@@ -103,9 +91,7 @@ class NamesPanel(QWidget):
 
     def _buttons(self) -> QGridLayout:
         grid = QGridLayout()
-        label = QLabel("This name and", textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(self.other)
-        grid.addWidget(label, 0, 0)
+        grid.addWidget(plain_label("This name and", of=self.other), 0, 0)
         grid.addWidget(self.other, 0, 1, 1, 2)
         buttons: tuple[QPushButton, ...] = (self.merge_button, self.apart_button, self.split_button)
         for place, button in enumerate(buttons):
@@ -117,16 +103,12 @@ class NamesPanel(QWidget):
         self._workspace.edit(query, self._decided, run=self._run, column=self._column, **parameters)
 
     def _decided(self, done: NamesChanged) -> None:
-        rows = f"{counted(done.rows, 'row')} of the table changed." if done.rows else ""
-        mixed = (
-            f"{counted(done.mixed, 'row')} made from several forms will change when the question is run again."
-            if done.mixed
-            else ""
-        )
-        kept = f"It is kept for later runs in {done.pipeline}."
-        self._workspace.said.emit(
-            "Your decision about the name is kept.", " ".join(t for t in (rows, mixed, kept) if t)
-        )
+        parts = [f"{counted(done.rows, 'row')} of the table changed."] if done.rows else []
+        if done.mixed:
+            rows = counted(done.mixed, "row")
+            parts.append(f"{rows} made from several forms will change when the question is run again.")
+        parts.append(f"It is kept for later runs in {done.pipeline}.")
+        self._workspace.said.emit("Your decision about the name is kept.", " ".join(parts))
         if self._name:  # else no name is shown any more
             self.show_name(self._run, self._column, self._name)
 
@@ -159,9 +141,7 @@ class NamesPanel(QWidget):
 
     def _head(self, title: str) -> QTreeWidgetItem:
         head = QTreeWidgetItem(self.tree, [title])
-        font = head.font(0)
-        font.setBold(True)
-        head.setFont(0, font)
+        head.setFont(0, in_bold(head.font(0)))
         head.setFirstColumnSpanned(True)
         return head
 

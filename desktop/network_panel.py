@@ -6,23 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFormLayout, QListWidget, QListWidgetItem, QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.check_boxes import CheckBox
+from desktop.labels import plain_label, with_name
+from desktop.layouts import REST, holder, in_column, in_row, split
 from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView, described
 from desktop.pictures import PictureWriter
 from desktop.rows_panel import RowsPanel, left_out, scrolled
-from desktop.splitters import split
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.network import ROWS, SAVE, SHOW, LinkedRows, ShownNetwork
@@ -61,13 +53,10 @@ class NetworkPanel(RowsPanel):
         self.documents.toggled.connect(lambda on: self.refresh())
         self.pictures = PictureWriter(self)
         self.pictures.written.connect(self.say_written)
-        self._note = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._note = plain_label(wraps=True)
         self._note.hide()
-        self._title = QLabel(
-            "Click a name or a line between two names.", textFormat=Qt.TextFormat.PlainText, wordWrap=True
-        )
-        self.rows = QListWidget()
-        self.rows.setAccessibleName("Rows of the node or link")
+        self._title = plain_label("Click a name or a line between two names.", wraps=True)
+        self.rows = with_name(QListWidget(), "Rows of the node or link")
         self.rows.setWordWrap(True)
         self.rows.itemClicked.connect(self._pick)
         self.rows.itemActivated.connect(self._pick)
@@ -84,15 +73,11 @@ class NetworkPanel(RowsPanel):
             self._form.removeRow(0)
         self._kinds = {}
         for column in columns:
-            box = choice_box(f"What {column.name} holds")
-            for key, words in _KINDS:
-                box.addItem(words, key)
+            box = choice_box(f"What {column.name} holds", _KINDS)
             if column.resolved_by:
                 box.setCurrentIndex(1)
             box.activated.connect(lambda index: self.refresh())
-            label = QLabel(column.name, textFormat=Qt.TextFormat.PlainText)
-            label.setBuddy(box)
-            self._form.addRow(label, box)
+            self._form.addRow(plain_label(column.name, of=box), box)
             self._kinds[column.name] = box
         self._clear_rows()
         self._note.hide()
@@ -192,24 +177,13 @@ class NetworkPanel(RowsPanel):
         self._title.setText("Click a name or a line between two names.")
 
     def _arrange(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self.documents)
-        top.addStretch(1)
-        top.addWidget(tool_button("zoom_out", "Smaller", lambda: self.view.zoom(0.8)))
-        top.addWidget(tool_button("zoom_in", "Larger", lambda: self.view.zoom(1.25)))
-        top.addWidget(tool_button("fit", "Show the whole network", self.view.show_all))
+        smaller = tool_button("zoom_out", "Smaller", lambda: self.view.zoom(0.8))
+        larger = tool_button("zoom_in", "Larger", lambda: self.view.zoom(1.25))
+        whole = tool_button("fit", "Show the whole network", self.view.show_all)
         self.save_button = push_button("export", "Save…", self.ask_to_save)
-        top.addWidget(self.save_button)
+        top = in_row(self.documents, REST, smaller, larger, whole, self.save_button)
         columns = scrolled(self._columns, "What the columns hold")
-        below = QWidget()
-        inner = QVBoxLayout(below)
-        inner.setContentsMargins(0, 4, 0, 0)
-        inner.addWidget(self._title)
-        inner.addWidget(self.rows, 1)
+        below = holder(self._title, (self.rows, 1), margins=(0, 4, 0, 0))
         side = split((columns, below), (200, 320), upright=True)
         side.setMinimumWidth(200)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addLayout(top)
-        layout.addWidget(self._note)
-        layout.addWidget(split((self.view, side), stretch=(3, 1)), 1)
+        in_column(top, self._note, (split((self.view, side), stretch=(3, 1)), 1), on=self, margins=(6, 6, 6, 4))

@@ -9,25 +9,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from desktop.buttons import push_button
 from desktop.client import Answer
-from desktop.said_label import SaidLabel
+from desktop.labels import SaidLabel, in_bold, with_name
+from desktop.layouts import REST, in_column, in_row
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.fencing import this_process, try_socket
 from engine.worker.contract import Query
-from engine.worker.contract.offline import (
-    STATE,
-    TRY,
-    WORK,
-    IsolatedCheck,
-    LiveProcess,
-    OfflineState,
-    OpenSocket,
-    Tried,
-)
+from engine.worker.contract.offline import STATE, TRY, WORK, IsolatedCheck, LiveProcess, OfflineState, OpenSocket, Tried
 
 _WINDOW = "the window"
 _NOT_YET = "not in this session"
@@ -53,11 +45,8 @@ class OfflinePanel(QDialog):
         self.setAccessibleName("Offline")
         self.resize(760, 560)
         self.verdict = SaidLabel("What is known", wraps=True)
-        font = self.verdict.font()
-        font.setBold(True)
-        self.verdict.setFont(font)
-        self.report = QPlainTextEdit(readOnly=True)
-        self.report.setAccessibleName("What was looked at, tried and kept")
+        self.verdict.setFont(in_bold(self.verdict.font()))
+        self.report = with_name(QPlainTextEdit(readOnly=True), "What was looked at, tried and kept")
         self.attempt = push_button("retry", "Try from each program", self.try_each)
         self.attempt.setToolTip(
             "Each program of Redwell asks for network access. Nothing is sent, and no model is loaded."
@@ -66,15 +55,8 @@ class OfflinePanel(QDialog):
         self.work.setToolTip(
             "A picture is read and the smallest model asked where there is no network: up to a minute."
         )
-        row = QHBoxLayout()
-        row.addWidget(self.attempt)
-        row.addWidget(self.work)
-        row.addStretch(1)
-        row.addWidget(push_button("close", "Close", self.close))
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.verdict)
-        layout.addWidget(self.report, 1)
-        layout.addLayout(row)
+        row = in_row(self.attempt, self.work, REST, push_button("close", "Close", self.close))
+        in_column(self.verdict, (self.report, 1), row, on=self, margins=None)
 
     def start(self) -> None:
         """Show what is known now, unless an answer is on its way; no program is started for it."""
@@ -188,7 +170,8 @@ def verdict_text(state: OfflineState, isolated: IsolatedCheck | None = None) -> 
     if any(each.leaves for each in state.sockets) or any(each.leaves for each in state.servers):
         parts.append("A connection, or a server with a name, is not on this computer: see below.")
     if state.allowed:
-        parts.append(f"In this case {_jobs(len(state.allowed))} allowed to send text elsewhere: see below.")
+        jobs = counted(len(state.allowed), "job was", "jobs were")
+        parts.append(f"In this case {jobs} allowed to send text elsewhere: see below.")
     if isolated is not None:
         failed = [check.name for check in isolated.checks if not check.ok]
         if not isolated.was_possible:
@@ -265,7 +248,3 @@ def _with_reasons(processes: Sequence[LiveProcess]) -> str:
 def _time(at: str) -> str:
     """Write a time of the record in the time of this place."""
     return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _jobs(count: int) -> str:
-    return "1 job was" if count == 1 else f"{count} jobs were"

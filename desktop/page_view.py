@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.hidden_text import hidden_words
 from desktop.plain_text import plain
 from desktop.text_shape import edges_of, has_letters_from_right, reads_from_right, span_of, width_of
 
@@ -27,6 +26,15 @@ _FOUND = (QColor(90, 170, 255, 80), QColor(30, 100, 190))
 _SELECTED = (QColor(60, 120, 220, 90), QColor(0, 0, 0, 0))
 _HIDDEN, _HIDDEN_GROUND = QColor(200, 20, 20), QColor(255, 255, 255)
 """The colour of the dashes, and of the line under them, without which a black box would swallow them."""
+
+_HIDDEN_HOW = {
+    "covered": "under a box or a picture",
+    "invisible": "invisible",
+    "white": "in the colour of its background",
+    "off_page": "off the page",
+    "tiny": "in letters under two points",
+}
+"""Why a reader of the page does not see a text, in words."""
 
 _EDGE = 4.0
 _BESIDE_TEXT = 2.0
@@ -341,7 +349,7 @@ class PageView(QGraphicsView):
             self._page.addRect(QRectF(left, top, width, height), ground).setZValue(3)
         box = self._page.addRect(QRectF(left, top, width, height), pen)
         box.setZValue(4)
-        how = hidden_words(line.hidden or "")
+        how = _HIDDEN_HOW.get(line.hidden or "", line.hidden)
         box.setToolTip(plain(f"Line {line.number}: text that the page does not show, {how}."))
         self.hidden_boxes.append(box)
 

@@ -86,18 +86,14 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         self._wanted: set[int] = set()
         self._round = 0
         self._is_begun = False
-        self._is_known = False
+        self.is_known = False
+        """The worker has told how many rows there are."""
         self._asking = QTimer(self, interval=0, singleShot=True)
         self._asking.timeout.connect(self._ask_wanted)
 
     def question(self) -> Mapping[str, Any]:
         """Return what is asked besides `offset` and `limit`."""
         return {}
-
-    @property
-    def is_known(self) -> bool:
-        """Say whether the worker has told how many rows there are."""
-        return self._is_known
 
     @abstractmethod
     def cell(self, row: Row, column: int, role: int) -> Any:
@@ -162,7 +158,7 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         self._pages.clear()
         self._latest = -1
         self._stale.clear()
-        self._total, self._is_known = 0, False
+        self._total, self.is_known = 0, False
         self.endResetModel()
         if not self._is_begun:
             self.total_changed.emit(0)
@@ -233,7 +229,7 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
             self._stale.add(page)
             self._want(page)
         self.taken(result)
-        was_known, self._is_known = self._is_known, True
+        was_known, self.is_known = self.is_known, True
         self._resize(result.total)
         if not was_known and not result.total:
             self.total_changed.emit(0)

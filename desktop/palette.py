@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
+
+from desktop.labels import with_name
+from desktop.layouts import in_column
 
 _KEYS = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
@@ -21,11 +24,8 @@ class CommandPalette(QDialog):
         self._actions = [action for action in actions if action.isEnabled()]
         self._words = QLineEdit(self, placeholderText="Type what you want to do", clearButtonEnabled=True)
         self._words.setAccessibleName("Command")
-        self._list = QListWidget(self)
-        self._list.setAccessibleName("Commands")
-        layout = QVBoxLayout(self)
-        layout.addWidget(self._words)
-        layout.addWidget(self._list)
+        self._list = with_name(QListWidget(self), "Commands")
+        in_column(self._words, self._list, on=self, margins=None)
         self._words.textChanged.connect(self._show)
         self._words.returnPressed.connect(self._do)
         self._list.itemActivated.connect(self._do)

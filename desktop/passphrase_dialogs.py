@@ -6,19 +6,11 @@ A passphrase goes from the field into the signal `given`, and the field is empti
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QPushButton, QWidget
 
 from desktop.check_boxes import CheckBox
-from desktop.said_label import SaidLabel
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import in_column
 
 SHORTEST = 8
 """Characters of a new passphrase, as storage asks for."""
@@ -41,7 +33,7 @@ class _Dialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(_WIDTH * self.fontMetrics().averageCharWidth())
         self._fields: list[QLineEdit] = []
-        self.text = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.text = plain_label(text, wraps=True)
         self.hint = SaidLabel("What is missing", wraps=True)
         self._form = QFormLayout()
         self.shown = CheckBox("&Show what is typed")
@@ -51,12 +43,7 @@ class _Dialog(QDialog):
         buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.text)
-        layout.addLayout(self._form)
-        layout.addWidget(self.shown)
-        layout.addWidget(self.hint)
-        layout.addWidget(buttons)
+        in_column(self.text, self._form, self.shown, self.hint, buttons, on=self, margins=None)
 
     def done(self, code: int) -> None:
         """Close, and keep nothing of what was typed."""
@@ -65,8 +52,7 @@ class _Dialog(QDialog):
             field.clear()
 
     def _field(self, label: str, name: str) -> QLineEdit:
-        field = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
-        field.setAccessibleName(name)
+        field = with_name(QLineEdit(echoMode=QLineEdit.EchoMode.Password), name)
         field.textChanged.connect(self._look)
         self._form.addRow(label, field)
         if not self._fields:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from PySide6.QtCore import QObject, QRect, QRunnable, QSize, Qt, QThreadPool, Signal
+from PySide6.QtCore import QObject, QRect, QSize, Qt, QThreadPool, Signal
 from PySide6.QtGui import QFont, QImage, QPainter, QPalette
 from PySide6.QtSvg import QSvgGenerator
 
@@ -35,46 +35,39 @@ class PictureWriter(QObject):
 
     def write(self, drawing: Drawing, path: str, size: QSize, font: QFont) -> None:
         """Begin to write a picture of this size; `written` is emitted when that is done."""
-        QThreadPool.globalInstance().start(_Write(self, drawing, path, size, font))
+        letters, write = QFont(font), _write_svg if path.lower().endswith(".svg") else _write_image
+        QThreadPool.globalInstance().start(lambda: self.written.emit(path, write(drawing, path, size, letters)))
 
 
-class _Write(QRunnable):
-    def __init__(self, writer: PictureWriter, drawing: Drawing, path: str, size: QSize, font: QFont) -> None:
-        super().__init__()
-        self._writer, self._drawing, self._path, self._size, self._font = writer, drawing, path, size, QFont(font)
+def _write_svg(drawing: Drawing, path: str, size: QSize, font: QFont) -> bool:
+    generator = QSvgGenerator()
+    generator.setFileName(path)
+    generator.setTitle(drawing.title)
+    generator.setSize(size)
+    generator.setViewBox(QRect(0, 0, size.width(), size.height()))
+    painter = QPainter()
+    if not painter.begin(generator):
+        return False
+    _paint(painter, drawing, size, font)
+    return painter.end()
 
-    def run(self) -> None:
-        """Draw and write."""
-        write = self._svg if self._path.lower().endswith(".svg") else self._image
-        self._writer.written.emit(self._path, write())
 
-    def _svg(self) -> bool:
-        generator = QSvgGenerator()
-        generator.setFileName(self._path)
-        generator.setTitle(self._drawing.title)
-        generator.setSize(self._size)
-        generator.setViewBox(QRect(0, 0, self._size.width(), self._size.height()))
-        painter = QPainter()
-        if not painter.begin(generator):
-            return False
-        self._paint(painter)
-        return painter.end()
+def _write_image(drawing: Drawing, path: str, size: QSize, font: QFont) -> bool:
+    longest = max(size.width(), size.height())
+    if longest > _MOST_PIXELS:
+        return False
+    scale = 2 if longest * 2 <= _MOST_PIXELS else 1
+    image = QImage(size * scale, QImage.Format.Format_RGB32)
+    if image.isNull():
+        return False
+    image.setDevicePixelRatio(float(scale))
+    painter = QPainter(image)
+    _paint(painter, drawing, size, font)
+    painter.end()
+    return image.save(path)
 
-    def _image(self) -> bool:
-        longest = max(self._size.width(), self._size.height())
-        if longest > _MOST_PIXELS:
-            return False
-        scale = 2 if longest * 2 <= _MOST_PIXELS else 1
-        image = QImage(self._size * scale, QImage.Format.Format_RGB32)
-        if image.isNull():
-            return False
-        image.setDevicePixelRatio(float(scale))
-        painter = QPainter(image)
-        self._paint(painter)
-        painter.end()
-        return image.save(self._path)
 
-    def _paint(self, painter: QPainter) -> None:
-        painter.fillRect(QRect(0, 0, self._size.width(), self._size.height()), Qt.GlobalColor.white)
-        painter.setFont(self._font)
-        self._drawing.draw(painter, self._size, paper())
+def _paint(painter: QPainter, drawing: Drawing, size: QSize, font: QFont) -> None:
+    painter.fillRect(QRect(0, 0, size.width(), size.height()), Qt.GlobalColor.white)
+    painter.setFont(font)
+    drawing.draw(painter, size, paper())

@@ -7,24 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QMenu, QPushButton, QWidget
 
 from desktop.buttons import choice_box, push_button, show_choice, tool_button
 from desktop.check_boxes import CheckBox
 from desktop.file_dialogs import PIPELINES, ask_for_file
+from desktop.labels import SaidLabel, plain_label
+from desktop.layouts import REST, in_column, in_row, stacked
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.run_queue import RunQueue, document_offers, input_text, name_of
-from desktop.said_label import SaidLabel
 from desktop.tables import make_table, stretch_section
 from desktop.theme import icon
 from desktop.workspace import Workspace
@@ -66,21 +57,12 @@ class QueuePanel(QWidget):
         self.table = make_table(self.model, "Queue of runs")
         stretch_section(self.table.horizontalHeader(), 0)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._selected())
-        self._empty = QLabel(
-            _EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
-        )
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.table)
-        self._stack.addWidget(self._empty)
+        self._empty = plain_label(_EMPTY, wraps=True, centred=True)
+        self._stack = stacked(self.table, self._empty)
         self.choices = RunChoices(workspace)
         self.choices.chosen.connect(self._choose)
         self.told = SaidLabel("How the chosen run ended", wraps=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(self._buttons())
-        layout.addWidget(self._stack, 1)
-        layout.addWidget(self.choices)
-        layout.addWidget(self.told)
+        in_column(self._buttons(), (self._stack, 1), self.choices, self.told, on=self)
         queue.changed.connect(self._show)
         queue.added.connect(self.select)
         self._show()
@@ -123,13 +105,7 @@ class QueuePanel(QWidget):
             tool_button("down", "Move down", lambda: self.shift(1)),
             tool_button("remove", "Remove from the queue", self.remove),
         ]
-        row = QHBoxLayout()
-        row.addWidget(QLabel("Queue", textFormat=Qt.TextFormat.PlainText))
-        row.addStretch(1)
-        row.addWidget(self.add)
-        for button in self._change:
-            row.addWidget(button)
-        return row
+        return in_row(plain_label("Queue"), REST, self.add, *self._change)
 
     def _show_menu(self, questions: list[Question]) -> None:
         menu = QMenu(self)

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtWidgets import QProgressBar, QTabWidget, QWidget
 
 from desktop.answers_panel import AnswersPanel
 from desktop.buttons import choice_box, push_button
@@ -22,12 +14,12 @@ from desktop.charts_panel import ChartsPanel
 from desktop.check_boxes import CheckBox
 from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import REST, holder, in_column, in_row, split, stacked
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
 from desktop.results_table import ResultsTable
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted, time_text
 from desktop.workspace import Workspace
@@ -58,28 +50,23 @@ class ResultsLayout(QWidget):
         self.network = NetworkPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
         self.ledger = LedgerPanel(workspace)
-        self.progress = QProgressBar()
-        self.progress.setAccessibleName("Review")
+        self.progress = with_name(QProgressBar(), "Review")
         self.progress.setFormat("not reviewed yet")
         self.progress.setMinimumWidth(150)
         self.progress.setMaximumWidth(260)
         self.said = SaidLabel("What was done last", wraps=True)
         self.improve = push_button("question", "Change the question by this note", self.change_wanted.emit)
         self.improve.hide()
-        self._hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(table)
-        self._stack.addWidget(self._hint)
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Table, charts, timeline, network and ledger")
+        self._hint = plain_label(wraps=True, centred=True)
+        self._stack = stacked(table, self._hint)
+        self.tabs = with_name(QTabWidget(), "Table, charts, timeline, network and ledger")
         self.tabs.addTab(self._with_filters(), "Rows")
         self.tabs.addTab(self.charts, "Charts")
         self.tabs.addTab(self.timeline, "Timeline")
         self.tabs.addTab(self.network, "Network")
         self.tabs.addTab(self.ledger, "Ledger")
         self.tabs.currentChanged.connect(lambda index: self._refresh_tab())
-        self._sides = QTabWidget()
-        self._sides.setAccessibleName("Evidence, names and answers")
+        self._sides = with_name(QTabWidget(), "Evidence, names and answers")
         self._sides.addTab(self.evidence, "Evidence")
         self._sides.addTab(self.names, "Name")
         self._sides.addTab(self.answers, "Answers")
@@ -225,51 +212,30 @@ class ResultsLayout(QWidget):
         self._new = CheckBox("New since the last run")
         self._new.setToolTip("Only rows that the run before did not have")
         self._new.hide()
-        row = QHBoxLayout()
-        row.setContentsMargins(6, 6, 6, 2)
         self._doubtful = CheckBox("Most doubtful first")
         self._doubtful.setToolTip(
             "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
         )
-        for box in (self._missing, self._unreviewed, self._new, self._doubtful):
+        boxes = (self._missing, self._unreviewed, self._new, self._doubtful)
+        for box in boxes:
             box.setAccessibleDescription(box.toolTip())
             box.toggled.connect(lambda on: self.choice_changed.emit())
-            row.addWidget(box)
-        row.addStretch(1)
-        self._below = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._below = plain_label(wraps=True)
         self._below.hide()
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(row)
-        column.addWidget(self._stack, 1)
-        column.addWidget(self._below)
-        return page
+        return holder(in_row(*boxes, REST, margins=(6, 6, 6, 2)), (self._stack, 1), self._below)
 
     def _arrange(self, workspace: Workspace, place: QWidget) -> None:
         self.runs = choice_box("Run")
         self.runs.setMinimumContentsLength(24)
         self.runs.activated.connect(lambda index: self.run_chosen.emit(str(self.runs.itemData(index))))
-        top = QHBoxLayout()
         self.export = push_button("export", "Export…", lambda: workspace.place_wanted.emit("Export"))
-        label = QLabel("Results of", textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(self.runs)
-        top.addWidget(label)
-        top.addWidget(self.runs)
-        top.addWidget(self.said, 1)
-        top.addWidget(self.improve)
-        top.addWidget(self.progress)
-        top.addWidget(self.export)
+        label = plain_label("Results of", of=self.runs)
+        top = in_row(label, self.runs, (self.said, 1), self.improve, self.progress, self.export)
         self.groups.setMinimumWidth(120)
         self._sides.setMinimumWidth(320)
         self.tabs.setMinimumWidth(300)
-        inner = QVBoxLayout(self)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.addLayout(top)
-        inner.addWidget(split((self.groups, self.tabs, self._sides), (170, 480, 480), (0, 3, 3)), 1)
-        outer = QVBoxLayout(place)
-        outer.setContentsMargins(12, 10, 12, 8)
-        outer.addWidget(self)
+        in_column(top, (split((self.groups, self.tabs, self._sides), (170, 480, 480), (0, 3, 3)), 1), on=self)
+        in_column(self, on=place, margins=(12, 10, 12, 8))
 
 
 def run_text(run: RunEntry) -> str:

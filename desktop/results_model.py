@@ -55,7 +55,9 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
         self.can_edit = True
         self._sort, self._descending = "", False
         self._only: Mapping[str, Any] = {}
-        self._group_by, self._all_folded = "", False
+        self.group_column = ""
+        """The column that rows are grouped by, empty for none."""
+        self._all_folded = False
         self._folded_otherwise: set[str] = set()
         self._prepared = ""
         self.selected = 0
@@ -66,7 +68,7 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
         self.beginResetModel()
         self.run, self.columns = run, tuple(columns)
         self._sort, self._descending, self._only = "", False, {}
-        self._group_by, self._all_folded, self._folded_otherwise = "", False, set()
+        self.group_column, self._all_folded, self._folded_otherwise = "", False, set()
         self._total = 0
         self.endResetModel()
         self.begin()
@@ -74,7 +76,7 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
     def clear(self) -> None:
         """Show no run."""
         self.stop()
-        self._is_begun = self._is_known = False
+        self._is_begun = self.is_known = False
         self.beginResetModel()
         self.run, self.columns, self._total, self._prepared = "", (), 0, ""
         self._pages.clear()
@@ -104,9 +106,9 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
     def question(self) -> Mapping[str, Any]:
         """Return the run, order and filters, and groups."""
         asked = {"run": self.run, "only": self.selection}
-        if self._group_by:
+        if self.group_column:
             others = sorted(self._folded_otherwise)
-            asked["grouping"] = {"column": self._group_by, "all_folded": self._all_folded, "others": others}
+            asked["grouping"] = {"column": self.group_column, "all_folded": self._all_folded, "others": others}
         return asked
 
     def taken(self, result: Page[ShownRow | ShownHeading]) -> None:
@@ -117,15 +119,10 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
             self._prepared = self.run
             self._ask(results.PREPARE, lambda rows: None, run=self.run)
 
-    @property
-    def group_column(self) -> str:
-        """Return the column that rows are grouped by, empty for none."""
-        return self._group_by
-
     def group_by(self, column: str) -> None:
         """Put rows below headings, one for each value of a column; empty for no groups."""
-        if column != self._group_by:
-            self._group_by, self._all_folded, self._folded_otherwise = column, False, set()
+        if column != self.group_column:
+            self.group_column, self._all_folded, self._folded_otherwise = column, False, set()
             self.restart()
             self.grouped.emit()
 
@@ -157,7 +154,7 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
 
     def fold_all(self, *, on: bool) -> None:
         """Fold all groups, or unfold them."""
-        if self._group_by:
+        if self.group_column:
             self._all_folded, self._folded_otherwise = on, set()
             self.restart()
             self.grouped.emit()

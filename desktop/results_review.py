@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QPlainTextEdit, QProgressBar
 
 from desktop.file_dialogs import save_dialog
-from desktop.open_case import while_open
 from desktop.paged_model import ROW_ROLE
 from desktop.plain_text import plain
 from desktop.question_box import input_dialog
@@ -65,7 +64,7 @@ class ResultsReview(QObject):
     def changed(self) -> None:
         """Show what the case has now."""
         self._model.refresh()
-        show = while_open(self._workspace, self._show_progress)
+        show = self._workspace.while_open(self._show_progress)
         self._workspace.client.forget(self._asked)  # it may be about another run
         self._asked = self._workspace.ask(reviews.PROGRESS, show, run=self._model.run)
 
@@ -88,14 +87,8 @@ class ResultsReview(QObject):
         said = f"the verdict on {where} is taken back. What was said of single cells stays."
         if kind in _VERDICTS:
             said = f"{where} {'is' if len(rows) == 1 else 'are'} {_VERDICTS[kind]}. {_UNDO}"
-        self._workspace.edit(
-            reviews.JUDGE,
-            while_open(self._workspace, lambda count: self.said.emit(said[:1].upper() + said[1:])),
-            run=run,
-            rows=rows,
-            kind=kind,
-            column=column,
-        )
+        judged = self._workspace.while_open(lambda count: self.said.emit(said[:1].upper() + said[1:]))
+        self._workspace.edit(reviews.JUDGE, judged, run=run, rows=rows, kind=kind, column=column)
         leaves = bool(self._model.selection.get("only_unreviewed"))  # then the next row comes to where this one is
         if not column and len(rows) == 1 and kind != "clear" and not leaves:
             self._table.move_row(1)
@@ -129,7 +122,7 @@ class ResultsReview(QObject):
 
     def note(self, run: str, row: str, text: str) -> None:
         """Write a note on a row of a run; empty text takes it off."""
-        noted = while_open(self._workspace, lambda said: self.noted.emit(run, said))
+        noted = self._workspace.while_open(lambda said: self.noted.emit(run, said))
         self._workspace.edit(reviews.NOTE, noted, run=run, row=row, text=text)
 
     def merge(self, column: str, names: list[str], into: str) -> None:
@@ -157,11 +150,11 @@ class ResultsReview(QObject):
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit(reviews.UNDO, while_open(self._workspace, self._undone))
+        self._workspace.edit(reviews.UNDO, self._workspace.while_open(self._undone))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit(reviews.REDO, while_open(self._workspace, self._redone))
+        self._workspace.edit(reviews.REDO, self._workspace.while_open(self._redone))
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop.labels import in_bold, with_name
 from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, ResultsModel
 from desktop.tables import fit_rows
@@ -458,8 +459,7 @@ class FilterHeader(QHeaderView):
             box.deleteLater()
         self._boxes = []
         for title in titles[self._unfiltered :]:
-            box = QLineEdit(self, placeholderText="Filter", clearButtonEnabled=True)
-            box.setAccessibleName(f"Filter {title}")
+            box = with_name(QLineEdit(self, placeholderText="Filter", clearButtonEnabled=True), f"Filter {title}")
             box.setToolTip(_HINT)
             box.textChanged.connect(self._typing.start)
             box.returnPressed.connect(self._now)
@@ -588,9 +588,7 @@ class HeadingDelegate(NumberDelegate):
             painter.fillRect(line, palette.color(QPalette.ColorRole.Highlight))
         left = self._view.columnViewportPosition(self._first()) + _GAP
         self._draw_mark(painter, QRect(left, rect.center().y() - _MARK // 2, _MARK, _MARK), palette, heading)
-        font = painter.font()
-        font.setBold(True)
-        painter.setFont(font)
+        painter.setFont(in_bold(painter.font()))
         painter.setPen(palette.color(QPalette.ColorRole.ButtonText))
         text = str(index.sibling(index.row(), 0).data() or "")
         whole = QRect(left + _MARK + _GAP, rect.top(), max(self._view.viewport().width(), 1), rect.height())

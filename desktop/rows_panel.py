@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QWidget
 
 from desktop.abstract import QtABCMeta
 from desktop.file_dialogs import save_dialog
+from desktop.labels import plain_label, with_name
+from desktop.layouts import REST, in_row
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo
@@ -60,20 +62,12 @@ class RowsPanel(QWidget, metaclass=QtABCMeta):
 
 def labelled(parts: Iterable[tuple[str, QWidget]]) -> QHBoxLayout:
     """Lay out fields in a row, each behind its label."""
-    row = QHBoxLayout()
-    for text, part in parts:
-        label = QLabel(text, textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(part)
-        row.addWidget(label)
-        row.addWidget(part)
-    row.addStretch(1)
-    return row
+    return in_row(*(each for text, part in parts for each in (plain_label(text, of=part), part)), REST)
 
 
 def scrolled(widget: QWidget, name: str) -> QScrollArea:
     """Put a widget into an area that scrolls and takes no focus; `name` is for screen readers."""
-    area = QScrollArea(widgetResizable=True)
-    area.setAccessibleName(name)
+    area = with_name(QScrollArea(widgetResizable=True), name)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(widget)
     return area

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, urlencode
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop.client import Answer
-from desktop.open_case import while_open
 from desktop.permission import Refusal
 from desktop.words import counted, for_window
 from desktop.workspace import Workspace
@@ -152,33 +151,20 @@ class RunQueue(QObject):
 
     def add(self, pipeline: str, given: str = ALL_DOCUMENTS, model: str = "") -> None:
         """Put a pipeline file at the end."""
-
-        def added(entries: list[QueueEntry]) -> None:
-            self._take(entries)
-            self.added.emit(entries[-1].id)
-
-        self._edit(queue.ADD, added, pipeline=pipeline, input=given, model=model)
+        self._add(self.added.emit, pipeline=pipeline, input=given, model=model)
 
     def add_and_start(self, pipeline: str, given: str) -> None:
         """Put a pipeline file at the end, and begin it where nothing goes on; else it is begun when it is its turn."""
 
-        def added(entries: list[QueueEntry]) -> None:
-            self._take(entries)
-            entry = entries[-1].id
-            if not self.begin(entry):
-                self.added.emit(entry)
+        def begin(id: int) -> None:
+            if not self.begin(id):
+                self.added.emit(id)
 
-        self._edit(queue.ADD, added, pipeline=pipeline, input=given, model="")
+        self._add(begin, pipeline=pipeline, input=given, model="")
 
     def add_build(self, pipeline: str, given: str, options: Mapping[str, Any]) -> None:
         """Put the improving of a pipeline at the end; it is begun at once where nothing goes on."""
-
-        def added(entries: list[QueueEntry]) -> None:
-            self._take(entries)
-            self.begin(entries[-1].id)
-
-        known = {"pipeline": pipeline, "input": given, "kind": "build", "options": dict(options)}
-        self._edit(queue.ADD, added, **known)
+        self._add(self.begin, pipeline=pipeline, input=given, kind="build", options=dict(options))
 
     def clarify(self, run: str, operator: str, question: str, said: str, document: str = "") -> None:
         """Keep what a person says that a question of a run means, and ask it again, now or when it is its turn.
@@ -280,6 +266,15 @@ class RunQueue(QObject):
         """Show an entry as it is now, before the worker says so."""
         self.entries = [entry if other.id == entry.id else other for other in self.entries]
 
+    def _add(self, then: Callable[[int], object], **known: Any) -> None:
+        """Put an entry at the end; `then` gets its id."""
+
+        def added(entries: list[QueueEntry]) -> None:
+            self._take(entries)
+            then(entries[-1].id)
+
+        self._edit(queue.ADD, added, **known)
+
     def _edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **parameters: Any) -> None:
         """Change the queue. The worker answers edits in order: the last answer has them all, one before lacks some.
 
@@ -338,7 +333,7 @@ class RunQueue(QObject):
         told = f"{message}. {for_window(advice)}" if advice else message
         self._end(going, "failed", told, go_on=True, was_refused=bool(refusal))
         if refusal is not None and is_here:
-            allow = while_open(self._space, lambda: self.allow(going, refusal))
+            allow = self._space.while_open(lambda: self.allow(going, refusal))
             self._space.permission_wanted.emit(refusal, allow)
 
     def _interrupt(self, going: QueueEntry, message: str) -> None:

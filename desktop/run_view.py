@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QTabWidget, QWidget
 
 from desktop.answer_cards import AskBack
-from desktop.live_rows_model import LiveRowsModel
+from desktop.client import Ask
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import in_column, split
+from desktop.paged_model import Page, PagedModel
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import counted, duration_text, size_text
 from desktop.workspace import Workspace
-from engine.worker.contract.run import AskedBack, OperatorLine, ReasonLine, RunProgress
+from engine.worker.contract import run as contract
+from engine.worker.contract.run import AskedBack, LiveRows, OperatorLine, ReasonLine, RunProgress
 
 _ROWS_MILLISECONDS = 1000
 _FIELD_WIDTH = 170
@@ -48,6 +51,41 @@ REASON_COLUMNS: Sequence[Column[ReasonLine]] = (
 )
 
 
+class LiveRowsModel(PagedModel[Mapping[str, str]]):
+    """The latest rows of an operator, the last first; the columns are the fields of the rows that came."""
+
+    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
+        super().__init__(ask, forget, contract.ROWS, (), parent)
+        self.operator = ""
+        """Whose rows are wanted, empty for the last operator that has some."""
+        self.shown = ""
+        """Whose rows these are."""
+
+    def question(self) -> Mapping[str, Any]:
+        """Say whose rows."""
+        return {"operator": self.operator}
+
+    def show_operator(self, name: str) -> None:
+        """Show the rows of another operator."""
+        if name != self.operator:
+            self.operator = name
+            self.restart()
+
+    def taken(self, result: Page[Mapping[str, str]]) -> None:
+        """Show the fields that the rows have."""
+        assert isinstance(result, LiveRows)
+        self.shown = result.operator
+        names = dict.fromkeys(name for row in result.rows for name in row)
+        if names:
+            self.set_titles(list(names))
+
+    def cell(self, row: Mapping[str, str], column: int, role: int) -> Any:
+        """Return a field as text."""
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
+            return row.get(self._titles[column], "") if column < len(self._titles) else None
+        return None
+
+
 class RunView(QWidget):
     """Draws the latest RunProgress of the job; the rows are fetched beside it."""
 
@@ -64,8 +102,7 @@ class RunView(QWidget):
         self.row_table.horizontalHeader().setDefaultSectionSize(_FIELD_WIDTH)
         self.row_table.horizontalHeader().setStretchLastSection(True)
         self.reason_table = make_table(self.reasons, "Why rows were left out")
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Latest rows, why rows were left out, and what is asked back")
+        self.tabs = with_name(QTabWidget(), "Latest rows, why rows were left out, and what is asked back")
         self.tabs.addTab(self.row_table, "Latest rows")
         self.tabs.addTab(self.reason_table, "Left out")
         self.asked_back = AskedBackPanel(workspace)
@@ -93,10 +130,7 @@ class RunView(QWidget):
     def _lay_out(self) -> None:
         stretch_section(self.operator_table.horizontalHeader(), 0)
         stretch_section(self.reason_table.horizontalHeader(), 3)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.meters)
-        layout.addWidget(split((self.operator_table, self.tabs), (200, 260), upright=True), 1)
+        in_column(self.meters, (split((self.operator_table, self.tabs), (200, 260), upright=True), 1), on=self)
 
     def _show(self) -> None:
         run = self._space.job.run
@@ -171,10 +205,7 @@ class AskedBackPanel(QWidget):
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._chosen())
         self.ask_back = AskBack()
         self.ask_back.said.connect(self._clarify)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 4)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self.ask_back)
+        in_column((self.table, 1), self.ask_back, on=self, margins=(0, 0, 0, 4))
         self.ask_back.show_question("")
 
     def show_questions(self, run: str, asked: Sequence[AskedBack]) -> None:

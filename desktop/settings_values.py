@@ -20,6 +20,14 @@ def number_of(settings: QSettings, key: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
+def texts_of(settings: QSettings, key: str) -> list[str]:
+    """Read a list of texts of the settings, an empty one where there is none."""
+    value = settings.value(key, [])
+    if isinstance(value, str):  # an INI file does not tell a list of one from a text
+        return [value] if value else []
+    return [str(text) for text in value] if isinstance(value, list) else []
+
+
 def worker_environment(settings: QSettings) -> dict[str, str]:
     """Return the variables that the worker gets for what a person chose about models."""
     chosen = {name: number_of(settings, key) for key, name in VARIABLES.items()}

@@ -16,22 +16,13 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFileDialog, QPlainTextEdit, QPushButton, QWidget
 
 from desktop.buttons import push_button
 from desktop.file_dialogs import ask_for_file, save_dialog
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import holder, in_column, in_row, split
 from desktop.plain_text import plain
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import make_table
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -114,8 +105,7 @@ class TermsDialog(QDialog):
         self.setWindowTitle("Count a list of terms")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(860, 520)
-        self.list = QPlainTextEdit(placeholderText="use of force\ntaser\noffic*")
-        self.list.setAccessibleName("Terms, one per line")
+        self.list = with_name(QPlainTextEdit(placeholderText="use of force\ntaser\noffic*"), "Terms, one per line")
         self.list.setTabChangesFocus(True)
         self.model = TermsModel(self)
         self.sorted = QSortFilterProxyModel(self)
@@ -190,23 +180,10 @@ class TermsDialog(QDialog):
         super().done(code)
 
     def _lay_out(self) -> None:
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(QLabel(_HINT, wordWrap=True, textFormat=Qt.TextFormat.PlainText))
-        column.addWidget(self.list, 1)
-        row = QHBoxLayout()
         opening = push_button("open", "Open a file…", self.ask_for_list)
-        row.addWidget(opening)
-        row.addWidget(self.count_button)
-        column.addLayout(row)
-        bottom = QHBoxLayout()
-        bottom.addWidget(self.told, 1)
-        bottom.addWidget(self.export)
-        bottom.addWidget(push_button("close", "Close", self.close))
-        layout = QVBoxLayout(self)
-        layout.addWidget(split((left, self.table), (260, 580), (0, 1)), 1)
-        layout.addLayout(bottom)
+        left = holder(plain_label(_HINT, wraps=True), (self.list, 1), in_row(opening, self.count_button))
+        bottom = in_row((self.told, 1), self.export, push_button("close", "Close", self.close))
+        in_column((split((left, self.table), (260, 580), (0, 1)), 1), bottom, on=self, margins=None)
 
     @property
     def _folder(self) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QAction, QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget, QListWidgetItem
 
 Theme = Literal["system", "light", "dark", "contrast"]
 """`contrast` is black on white; `system` takes high contrast too, light or dark, where a person has asked for it."""
@@ -105,7 +105,7 @@ def hit_colour() -> QColor:
 
 @lru_cache(maxsize=128)
 def icon(name: str) -> QIcon:
-    """Return one of our icons in the colour of text; those of buttons are drawn anew after a change of theme."""
+    """Return one of our icons in the colour of text; those that are shown are drawn anew after a change of theme."""
     source = (_ICONS / f"{name}.svg").read_text(encoding="utf-8")
     picture = QIcon()
     for mode, group, role in _MODES:
@@ -123,15 +123,17 @@ def icon(name: str) -> QIcon:
 
 
 def _draw_icons_anew(app: QApplication) -> None:
-    """Give every button and every entry of a list that has one of our icons the same icon in the colours of now."""
+    """Give what has one of our icons, buttons, actions and entries of lists, the same icon in the colours of now."""
     icon.cache_clear()
     for widget in app.allWidgets():
-        if isinstance(widget, QAbstractButton) and (name := _names.get(widget.icon().cacheKey())):
-            widget.setIcon(icon(name))
+        drawn: list[QAbstractButton | QAction | QListWidgetItem] = [*widget.actions()]
+        if isinstance(widget, QAbstractButton):
+            drawn.append(widget)
         elif isinstance(widget, QListWidget):
-            for entry in map(widget.item, range(widget.count())):
-                if name := _names.get(entry.icon().cacheKey()):
-                    entry.setIcon(icon(name))
+            drawn += map(widget.item, range(widget.count()))
+        for each in drawn:
+            if name := _names.get(each.icon().cacheKey()):
+                each.setIcon(icon(name))
 
 
 _names: dict[int, str] = {}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Signal
-from PySide6.QtWidgets import QVBoxLayout
 
 from desktop.buttons import choice_box, push_button
+from desktop.layouts import in_column
 from desktop.pictures import PictureWriter
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
 from desktop.timeline_view import TimelineDrawing, TimelineView
@@ -44,10 +44,7 @@ class TimelinePanel(RowsPanel):
         top = labelled((("Dates of", self.column), ("named by", self.label)))
         self._save = push_button("export", "Save…", self.ask_to_save)
         top.addWidget(self._save)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addLayout(top)
-        layout.addWidget(self._area, 1)
+        in_column(top, (self._area, 1), on=self, margins=(6, 6, 6, 4))
 
     def show_run(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of another run; the worker says which hold dates."""
@@ -66,14 +63,7 @@ class TimelinePanel(RowsPanel):
         if not self.can_ask:
             return
         self.stop()
-        self._question = self._workspace.ask(
-            SHOW,
-            self._take,
-            run=self._run,
-            column=self.column.currentText(),
-            label=self.label.currentText(),
-            only=self._selection(),
-        )
+        self._question = self._workspace.ask(SHOW, self._take, label=self.label.currentText(), **self._given())
 
     def save(self, path: str) -> None:
         """Write a picture (.png or .svg), or all its rows as a table (.csv)."""
@@ -82,16 +72,13 @@ class TimelinePanel(RowsPanel):
             def written(rows: int) -> None:
                 self._workspace.said.emit(f"The timeline is in {path}: {counted(rows, 'row')}.", "")
 
-            parameters: dict[str, Any] = {
-                "run": self._run,
-                "column": self.column.currentText(),
-                "file": path,
-                "only": self._selection(),
-            }
-            self._workspace.ask(SAVE, written, **parameters)
+            self._workspace.ask(SAVE, written, file=path, **self._given())
         else:
             size = QSize(max(_PICTURE_WIDTH, self.view.width()), self.view.drawing.height)
             self.pictures.write(self.view.drawing, path, size, self.view.font())
+
+    def _given(self) -> dict[str, Any]:
+        return {"run": self._run, "column": self.column.currentText(), "only": self._selection()}
 
     def _say_written(self, path: str, is_there: bool) -> None:
         self.say_written(path, is_there, "Choose another place, or .svg if it is long.")

@@ -6,19 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QFont,
-    QFontMetricsF,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPen,
-)
+from PySide6.QtGui import QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from desktop.labels import in_bold
 from desktop.plain_text import plain
 from desktop.words import counted
 from engine.worker.contract.timeline import ShownEntry
@@ -264,9 +255,7 @@ def _described(moment: ShownEntry) -> str:
 
 def _write_heading(painter: QPainter, where: QPointF, text: str, colours: QPalette) -> None:
     usual = painter.font()
-    bold = QFont(usual)
-    bold.setBold(True)
-    painter.setFont(bold)
+    painter.setFont(in_bold(usual))
     painter.setPen(colours.color(QPalette.ColorRole.Text))
     painter.drawText(where, text)
     painter.setFont(usual)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QThreadPool, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop.buttons import choice_box, tool_button
 from desktop.client import Answer, Failed
-from desktop.elided_label import ElidedLabel
+from desktop.labels import ElidedLabel, plain_label
+from desktop.layouts import in_column, in_row
 from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
@@ -55,9 +56,11 @@ class Viewer(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._document, self._page, self._pages = "", 0, 0
+        self.document, self.page, self._pages = "", 0, 0
+        """What is shown: a document and its page, from 1; empty and 0 where nothing is."""
+        self.line = 0
+        """The line that was asked for, 0 when it was a page."""
         self._shown = ("", 0)  # the document and page whose lines are here
-        self._line = 0
         self._lines: Sequence[int] = ()
         self._found: list[tuple[int, int]] = []
         self._looked_for = ""
@@ -83,31 +86,15 @@ class Viewer(QWidget):
         self.password_bar = PasswordBar()
         self.password_bar.entered.connect(self.open_with)
         self.sections = SectionsBox(workspace)
-        self.sections.chosen.connect(lambda page, line: self.show_document(self._document, page, line=line))
+        self.sections.chosen.connect(lambda page, line: self.show_document(self.document, page, line=line))
         self.page_shown.connect(self.sections.show_page)
         workspace.client.told.connect(self._take)
         self._title = ElidedLabel()
-        self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._hint = plain_label(wraps=True)
         self._hint.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(self._top())
-        layout.addWidget(self._bar)
-        layout.addWidget(self.sections)
-        layout.addWidget(self._hint)
-        layout.addWidget(self.password_bar)
-        layout.addWidget(self.view, 1)
-
-    @property
-    def document(self) -> str:
-        """Return the document that is shown, empty when none is."""
-        return self._document
-
-    @property
-    def page(self) -> int:
-        """Return the page that is shown, from 1; 0 when none is."""
-        return self._page
+        in_column(
+            self._top(), self._bar, self.sections, self._hint, self.password_bar, (self.view, 1), on=self, spacing=4
+        )
 
     def show_document(
         self, document: str, page: int = 1, *, line: int = 0, lines: Sequence[int] = (), words: str = ""
@@ -118,7 +105,7 @@ class Viewer(QWidget):
         its zoom, and its page and place where nothing is to be marked.
         """
         self._place = None
-        if document != self._document:
+        if document != self.document:
             self._leave()
             self._forget_found()
             self._password, self._is_text = "", True  # no picture until its lines are known
@@ -126,14 +113,14 @@ class Viewer(QWidget):
             self._fits, self._zoom, self._turn = left.fits, left.zoom, left.turn
             if left.page and page == 1 and not (line or lines):
                 page, self._place = left.page, left.place
-        self._document, self._page, self._line = document, page, line
+        self.document, self.page, self.line = document, page, line
         self._lines, self._words = tuple(lines), words
         self._show_parts(shown=True)
         self._ask_lines()
 
     def _take(self, event: Event) -> None:
         """Show a document as it is now that it was read again, at the same place."""
-        if isinstance(event, DocumentRead) and (event.document_id, event.status) == (self._document, "parsed"):
+        if isinstance(event, DocumentRead) and (event.document_id, event.status) == (self.document, "parsed"):
             self._forget_found()
             self.sections.clear()
             self._shown, self._place = ("", 0), self._scrolled()
@@ -145,9 +132,9 @@ class Viewer(QWidget):
 
     def _leave(self) -> None:
         """Keep how the document is shown now, for when it is shown again."""
-        if self._document:
-            self._left.pop(self._document, None)
-            self._left[self._document] = Left(self._fits, self._zoom, self._turn, self._page, self._scrolled())
+        if self.document:
+            self._left.pop(self.document, None)
+            self._left[self.document] = Left(self._fits, self._zoom, self._turn, self.page, self._scrolled())
             while len(self._left) > _MOST_LEFT:
                 self._left.pop(next(iter(self._left)))
 
@@ -160,7 +147,7 @@ class Viewer(QWidget):
         self.stop()
         self._leave()
         self._forget_found()
-        self._document, self._page, self._pages = "", 0, 0
+        self.document, self.page, self._pages = "", 0, 0
         self._title.setText("")
         self._hint.hide()
         self.sections.clear()
@@ -169,8 +156,8 @@ class Viewer(QWidget):
 
     def go_to_page(self, page: int) -> None:
         """Turn to a page of the document; beyond its ends nothing happens."""
-        if self._document and 1 <= page <= self._pages and page != self._page:
-            self._page, self._line, self._lines, self._place = page, 0, (), None
+        if self.document and 1 <= page <= self._pages and page != self.page:
+            self.page, self.line, self._lines, self._place = page, 0, (), None
             self._ask_lines()
 
     def zoom_by(self, factor: float) -> None:
@@ -199,9 +186,9 @@ class Viewer(QWidget):
             return
         self._forget_found()
         self.view.mark_found(())
-        if words.strip() and self._document:
+        if words.strip() and self.document:
             self._looked_for = words
-            self._ask("find", search.WITHIN, self._show_found, document=self._document, words=words)
+            self._ask("find", search.WITHIN, self._show_found, document=self.document, words=words)
 
     def _forget_found(self) -> None:
         """Forget the lines that were found, and those that are being looked for."""
@@ -211,9 +198,9 @@ class Viewer(QWidget):
 
     def _find_next(self) -> None:
         """Go to the next line that was found, after the last one to the first, and mark it."""
-        here, places = (self._page, self._line), sorted(self._found)
+        here, places = (self.page, self.line), sorted(self._found)
         page, line = next((place for place in places if place > here), places[0])
-        self.show_document(self._document, page, line=line)
+        self.show_document(self.document, page, line=line)
 
     def open_with(self, password: str) -> None:
         """Show the pages of an encrypted document; the password is kept in memory while the document is shown."""
@@ -231,11 +218,6 @@ class Viewer(QWidget):
         self._loader.wait()
         self.sections.stop()
 
-    @property
-    def line(self) -> int:
-        """Return the line that was asked for, 0 when it was a page."""
-        return self._line
-
     def toggle_text(self) -> None:
         """Lay the text that was read over the page, or take it away."""
         self._bar.layer.toggle()
@@ -247,10 +229,10 @@ class Viewer(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Ask again for what was given up while nobody saw it."""
         super().showEvent(event)
-        if not self._document:
+        if not self.document:
             return
-        if self._shown == (self._document, self._page):
-            self.sections.show_page(self._document, self._page)
+        if self._shown == (self.document, self.page):
+            self.sections.show_page(self.document, self.page)
             self._sharpen.start()
         else:
             self._ask_lines()
@@ -262,16 +244,12 @@ class Viewer(QWidget):
             self._transform()
 
     def _top(self) -> QHBoxLayout:
-        close = tool_button("close", "Close the page", self.closed.emit)
-        row = QHBoxLayout()
-        row.addWidget(self._title, 1)
-        row.addWidget(close)
-        return row
+        return in_row((self._title, 1), tool_button("close", "Close the page", self.closed.emit))
 
     def _make_bar(self) -> ViewerBar:
         bar = ViewerBar()
         bar.page_chosen.connect(self.go_to_page)
-        bar.turned_over.connect(lambda step: self.go_to_page(self._page + step))
+        bar.turned_over.connect(lambda step: self.go_to_page(self.page + step))
         bar.zoomed.connect(lambda step: self.zoom_by(ZOOM_STEP**step))
         bar.fit_wanted.connect(self.fit)
         bar.turn_wanted.connect(self.rotate)
@@ -295,16 +273,16 @@ class Viewer(QWidget):
     def _ask_lines(self) -> None:
         self._file = ""  # the picture of the page before may still be on its way
         self._shown = ("", 0)
-        near: dict[str, Any] = {"near": self._line} if self._line else {}
-        self._ask("lines", pages.LINES, self._show_lines, document=self._document, page=self._page, **near)
+        near: dict[str, Any] = {"near": self.line} if self.line else {}
+        self._ask("lines", pages.LINES, self._show_lines, document=self.document, page=self.page, **near)
 
     def _show_lines(self, text: PageText) -> None:
-        if (text.document, text.page) != (self._document, self._page):
+        if (text.document, text.page) != (self.document, self.page):
             return
         self._shown = (text.document, text.page)
         self._pages = text.pages
         self._title.setText(text.name)
-        self._bar.show_page(self._page, self._pages)
+        self._bar.show_page(self.page, self._pages)
         self.password_bar.hide()
         self._is_text = not text.width
         if self._is_text:
@@ -319,7 +297,7 @@ class Viewer(QWidget):
         self._say_hint(text)
         self._picture_scale = 0.0
         self._transform()
-        wanted = [self._line, *self._lines]
+        wanted = [self.line, *self._lines]
         boxes = self.view.boxes_of_words(wanted, self._words) if self._is_text else self.view.boxes_of(wanted)
         self.view.mark_evidence(boxes)
         self._mark_found()
@@ -328,7 +306,7 @@ class Viewer(QWidget):
             self.view.horizontalScrollBar().setValue(across)
             self.view.verticalScrollBar().setValue(down)
             self._place = None
-        self.page_shown.emit(self._document, self._page)
+        self.page_shown.emit(self.document, self.page)
 
     def _say_hint(self, text: PageText) -> None:
         shown = len(text.lines)
@@ -345,19 +323,19 @@ class Viewer(QWidget):
         self._found = places
         self._bar.count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
         here = {line.number for line in self.view.lines}  # of a long text, not all that is on the page
-        if places and not any(page == self._page and line in here for page, line in places):
+        if places and not any(page == self.page and line in here for page, line in places):
             self._find_next()
         self._mark_found()
 
     def _mark_found(self) -> None:
-        lines = [line for page, line in self._found if page == self._page]
-        now = [line for line in lines if line == self._line]  # the first box is brought into view
+        lines = [line for page, line in self._found if page == self.page]
+        now = [line for line in lines if line == self.line]  # the first box is brought into view
         boxes = [*self.view.boxes_of(now), *self.view.boxes_of([line for line in lines if line not in now])]
         if boxes or self._found:
             self.view.mark_found(boxes)
 
     def _transform(self) -> None:
-        if not self._page:
+        if not self.page:
             return
         self.view.resetTransform()
         self.view.rotate(self._turn)
@@ -377,12 +355,12 @@ class Viewer(QWidget):
         scale = next((step for step in _PICTURE_SCALES if step >= wanted), _PICTURE_SCALES[-1])
         if scale > self._picture_scale:
             self._picture_scale = scale
-            here = {"document": self._document, "page": self._page}
+            here = {"document": self.document, "page": self.page}
             here |= {"password": self._password} if self._password else {}
             self._ask("picture", pages.PICTURE, self._load_picture, self._no_picture, scale=scale, **here)
 
     def _load_picture(self, picture: PagePicture) -> None:
-        if (picture.document, picture.page) != (self._document, self._page):
+        if (picture.document, picture.page) != (self.document, self.page):
             return
         if picture.needs_password:
             self._picture_scale = 0.0
@@ -396,7 +374,7 @@ class Viewer(QWidget):
     def _picture_loaded(self, file: str, image: QImage) -> None:
         if file == self._file and not image.isNull():
             self.view.show_picture(image)
-            self.picture_shown.emit(self._document, self._page)
+            self.picture_shown.emit(self.document, self.page)
 
     def _no_picture(self, message: str, advice: str) -> None:
         """Show the text that was read where the page cannot be drawn, such as that of a file that was moved."""
@@ -427,20 +405,11 @@ class PictureLoader(QObject):
 
     def load(self, file: str) -> None:
         """Begin to read a file."""
-        self._threads.start(_Load(file, self))
+        self._threads.start(lambda: self.loaded.emit(file, QImage(file)))
 
     def wait(self) -> None:
         """Wait for what has begun; that takes a fraction of a second."""
         self._threads.waitForDone()
-
-
-class _Load(QRunnable):
-    def __init__(self, file: str, loader: PictureLoader) -> None:
-        super().__init__()
-        self._file, self._loader = file, loader
-
-    def run(self) -> None:
-        self._loader.loaded.emit(self._file, QImage(self._file))
 
 
 _INDENT = "   "
@@ -460,9 +429,7 @@ class SectionsBox(QWidget):
         self._sections: Sequence[Section] = ()
         self.box = choice_box("Sections of the document", narrow=True)
         self.box.activated.connect(self._choose)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.box, 1)
+        in_row((self.box, 1), on=self)
         self.hide()
 
     def show_page(self, document: str, page: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QSpinBox, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QSpinBox, QWidget
 
 from desktop.buttons import push_button, tool_button
+from desktop.labels import plain_label
+from desktop.layouts import in_row
 
 
 class ViewerBar(QWidget):
@@ -36,22 +38,23 @@ class ViewerBar(QWidget):
         self.words.setMinimumWidth(90)
         self.words.returnPressed.connect(self._enter)
         self.words.textChanged.connect(lambda text: None if text else self.words_entered.emit(""))
-        self.count = QLabel(textFormat=Qt.TextFormat.PlainText)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2)
-        row.addWidget(tool_button("previous", "Previous page", lambda: self.turned_over.emit(-1)))
-        row.addWidget(self._number)
-        row.addWidget(tool_button("next", "Next page", lambda: self.turned_over.emit(1)))
-        row.addWidget(tool_button("zoom_out", "Zoom out", lambda: self.zoomed.emit(-1)))
-        row.addWidget(tool_button("zoom_in", "Zoom in", lambda: self.zoomed.emit(1)))
-        row.addWidget(tool_button("fit", "Fit the width", self.fit_wanted.emit))
-        row.addWidget(tool_button("rotate", "Turn the page", self.turn_wanted.emit))
-        row.addWidget(self.layer)
-        row.addWidget(self.words, 1)
-        row.addWidget(self.count)
+        self.count = plain_label()
         self.next = tool_button("next", "Next line found", self._enter)
-        row.addWidget(self.next)
+        in_row(
+            tool_button("previous", "Previous page", lambda: self.turned_over.emit(-1)),
+            self._number,
+            tool_button("next", "Next page", lambda: self.turned_over.emit(1)),
+            tool_button("zoom_out", "Zoom out", lambda: self.zoomed.emit(-1)),
+            tool_button("zoom_in", "Zoom in", lambda: self.zoomed.emit(1)),
+            tool_button("fit", "Fit the width", self.fit_wanted.emit),
+            tool_button("rotate", "Turn the page", self.turn_wanted.emit),
+            self.layer,
+            (self.words, 1),
+            self.count,
+            self.next,
+            on=self,
+            spacing=2,
+        )
 
     def show_page(self, page: int, pages: int) -> None:
         """Show which page of how many it is; nothing is chosen by that."""
@@ -72,16 +75,12 @@ class PasswordBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._hint = plain_label(wraps=True)
         self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password, placeholderText="Password")
         self._password.setAccessibleName("Password of the document")
         self._password.setMaximumWidth(180)
         self._password.returnPressed.connect(self._enter)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._hint, 1)
-        row.addWidget(self._password)
-        row.addWidget(push_button("offline", "Open", self._enter))
+        in_row((self._hint, 1), self._password, push_button("offline", "Open", self._enter), on=self)
         self.hide()
 
     def ask(self, *, was_wrong: bool) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
-from desktop.open_case import while_open
+from desktop.settings_values import texts_of
 from desktop.workspace import Workspace
 from engine.worker.contract.ingest import ESTIMATE, FOLDERS, IngestEstimate
 
@@ -39,10 +39,7 @@ class WatchedFolders(QObject):
     @property
     def folders(self) -> list[str]:
         """Return the watched folders of the open case."""
-        value = self._workspace.settings.value(self._key, [])
-        if isinstance(value, str):  # an INI file does not tell a list of one from a text
-            return [value] if value else []
-        return [str(folder) for folder in value] if isinstance(value, list) else []
+        return texts_of(self._workspace.settings, self._key)
 
     def watch(self, folder: str, *, on: bool = True) -> None:
         """Watch a folder and all below it from now on, or no longer."""
@@ -53,8 +50,8 @@ class WatchedFolders(QObject):
     def look(self) -> None:
         """Ask what of the watched folders is not in the case; `found` tells it when two looks found the same."""
         for folder in self.folders:
-            then = while_open(self._workspace, partial(self._arm, folder))
-            failed = while_open(self._workspace, partial(self._not_there, folder))
+            then = self._workspace.while_open(partial(self._arm, folder))
+            failed = self._workspace.while_open(partial(self._not_there, folder))
             self._workspace.client.ask(FOLDERS, then, failed, folder=folder)
 
     def _begin(self) -> None:
@@ -71,7 +68,7 @@ class WatchedFolders(QObject):
         self._missing.discard(folder)
         if new := sorted(set(below) - set(self._watcher.directories())):
             self._watcher.addPaths(new)
-        self._workspace.ask(ESTIMATE, while_open(self._workspace, self._take), folder=folder)
+        self._workspace.ask(ESTIMATE, self._workspace.while_open(self._take), folder=folder)
 
     def _not_there(self, folder: str, message: str, advice: str) -> None:
         """Say once that a folder cannot be looked at."""

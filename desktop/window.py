@@ -11,30 +11,23 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QMainWindow,
     QMessageBox,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop.actions import Actions
 from desktop.buttons import tool_button
 from desktop.care_dialog import CareDialog
-from desktop.case_dialogs import (
-    ask_for_case,
-    ask_for_files,
-    ask_for_folder,
-    ask_for_new_case,
-    ask_for_passphrase,
-    ask_where_to_keep,
-    choose_case,
-)
+from desktop.case_dialogs import ask_for_case, ask_for_files, ask_for_folder, ask_for_new_case, ask_where_to_keep
+from desktop.file_dialogs import CASES, ask_for_file
 from desktop.help_dialog import HelpDialog
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import holder, in_row
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.paged_model import NOT_HERE
@@ -47,7 +40,6 @@ from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no
-from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of
 from desktop.tables import copy_cells
 from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES, Theme, apply_theme, icon, theme_of, when_system_changes
@@ -107,7 +99,8 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._side = self._make_side()
         self.messages = MessageBar()
-        self._current: Place | None = None
+        self.current: Place | None = None
+        """The place that is shown."""
         self._asking: PassphraseDialog | None = None
         self._leaving: QMessageBox | None = None
         self._losing: QMessageBox | None = None
@@ -154,11 +147,6 @@ class MainWindow(QMainWindow):
             item = self._side.item(index)
             if place.name == name and item.flags() & Qt.ItemFlag.ItemIsEnabled and not item.isHidden():
                 self._side.setCurrentRow(index)
-
-    @property
-    def current(self) -> Place | None:
-        """Return the place that is shown."""
-        return self._current
 
     def set_theme(self, theme: Theme) -> None:
         """Change the colours now, and keep them for the next start."""
@@ -213,17 +201,17 @@ class MainWindow(QMainWindow):
         if self.workspace.case:
             self.care_for(self.workspace.case, begin)
         else:
-            choose_case(self, lambda path: self.care_for(path, begin))
+            ask_for_file(self, "Which case?", lambda path: self.care_for(path, begin), CASES)
 
     def undo(self) -> None:
         """Undo what was done last in the place that is shown."""
-        if self._current is not None:
-            self._current.undo()
+        if self.current is not None:
+            self.current.undo()
 
     def redo(self) -> None:
         """Do again what was undone in the place that is shown."""
-        if self._current is not None:
-            self._current.redo()
+        if self.current is not None:
+            self.current.redo()
 
     def show_palette(self) -> CommandPalette:
         """Open the command palette."""
@@ -278,8 +266,8 @@ class MainWindow(QMainWindow):
         settings = self.workspace.settings
         settings.setValue("geometry", self.saveGeometry())
         settings.setValue("state", self.saveState())
-        if self._current is not None:
-            self._current.deactivate()
+        if self.current is not None:
+            self.current.deactivate()
         for place in self.places:
             place.close()
         self.workspace.client.close()
@@ -337,8 +325,7 @@ class MainWindow(QMainWindow):
         self._losing = self._ask_to_close(told, more, "Wait")
 
     def _make_side(self) -> QListWidget:
-        side = _Side()
-        side.setAccessibleName("Parts of the window")
+        side = with_name(_Side(), "Parts of the window")
         side.setIconSize(QSize(20, 20))
         side.setSpacing(2)
         for place in self.places:
@@ -349,18 +336,8 @@ class MainWindow(QMainWindow):
         return side
 
     def _make_centre(self) -> QWidget:
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.messages)
-        column.addWidget(self._stack, 1)
         centre = QWidget()
-        row = QHBoxLayout(centre)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._side)
-        row.addWidget(right, 1)
+        in_row(self._side, (holder(self.messages, (self._stack, 1), spacing=0), 1), on=centre, spacing=0)
         return centre
 
     def _make_status(self) -> None:
@@ -427,7 +404,7 @@ class MainWindow(QMainWindow):
 
     def _viewer(self) -> Viewer:
         """Return the page viewer of the place that is shown, the one in sight if any is, else that of the documents."""
-        here = self._current.findChildren(Viewer) if self._current is not None else []
+        here = self.current.findChildren(Viewer) if self.current is not None else []
         in_sight = [viewer for viewer in here if viewer.isVisible()]
         return (in_sight or here or self.findChildren(Viewer))[0]
 
@@ -467,18 +444,15 @@ class MainWindow(QMainWindow):
         settings = self.workspace.settings
         if isinstance(app, QApplication):
             apply_theme(app, theme_of(settings), font_scale_of(settings))
-        self.actions_.redraw_icons()
         for settings_place in (place for place in self.places if isinstance(place, SettingsPlace)):
             settings_place.show_looks()
-        for index, place in enumerate(self.places):
-            self._side.item(index).setIcon(icon(place.icon_name))
 
     def _enter(self, index: int) -> None:
-        if self._current is not None:
-            self._current.deactivate()
-        self._current = self.places[index]
-        self._stack.setCurrentWidget(self._current)
-        self._current.activate()
+        if self.current is not None:
+            self.current.deactivate()
+        self.current = self.places[index]
+        self._stack.setCurrentWidget(self.current)
+        self.current.activate()
 
     def _offer_places(self) -> None:
         for index, place in enumerate(self.places):
@@ -495,7 +469,9 @@ class MainWindow(QMainWindow):
                 self._asking.activateWindow()
                 return
             self._asking.reject()
-        dialog = self._asking = ask_for_passphrase(self, path, is_wrong, answer)
+        dialog = self._asking = PassphraseDialog(path, self, is_wrong=is_wrong)
+        dialog.given.connect(answer)
+        dialog.show()
         dialog.finished.connect(self._asked)
         self.closing.connect(dialog.reject)
 
@@ -504,7 +480,7 @@ class MainWindow(QMainWindow):
 
     def _case_opened(self, path: str) -> None:
         self._offer_places()
-        if isinstance(self._current, PLACES[0]):
+        if isinstance(self.current, PLACES[0]):
             self.go_to("Documents")
 
     def _show_title(self) -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, ParamSpec
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
-from desktop.client import Answer, Failed, Then, WorkerClient
+from desktop.client import Answer, Failed, WorkerClient
 from desktop.job import Job
-from desktop.open_case import while_open
-from desktop.settings_values import number_of
+from desktop.settings_values import number_of, texts_of
 from engine.worker.contract import Query
-from engine.worker.contract.case import COMPLETE_FACTS, OPEN, SUMMARY, CaseSummary, OpenedCase
+from engine.worker.contract.case import COMPLETE_FACTS, COPY_SAMPLE, OPEN, SUMMARY, CaseSummary, OpenedCase
 from engine.worker.contract.events import CaseChanged, CaseNoted, DocumentFailed, DocumentRead, Event
 from engine.worker.contract.offline import Tried
-from engine.worker.contract.sample import COPY
 
 RECENT = "recent_cases"
 MOST_RECENT = 12
@@ -25,8 +23,9 @@ REFRESH_MILLISECONDS = 500
 """While a job adds to the case, views ask anew at most this often."""
 
 
-_SILENT = (OPEN.name, COMPLETE_FACTS.name, COPY.name, "pipelines.save")
+_SILENT = (OPEN.name, COMPLETE_FACTS.name, COPY_SAMPLE.name, "pipelines.save")
 """Edits that change nothing that is shown."""
+Told = ParamSpec("Told")
 
 
 class Workspace(QObject):
@@ -114,21 +113,26 @@ class Workspace(QObject):
         self.job.finished.connect(self._converted)
         self.job.finished.connect(lambda code: self._tell_change())
 
-    @overload
     def ask(
-        self, query: Query[Answer], then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
-    ) -> str: ...
-    @overload
-    def ask(self, query: str, then: Then, failed: Failed | None = None, **given: Any) -> str: ...
-    def ask(self, query: Any, then: Then, failed: Failed | None = None, **given: Any) -> str:
+        self, query: Query[Answer] | str, then: Callable[[Answer], object], failed: Failed | None = None, **given: Any
+    ) -> str:
         """Ask about the open case (desktop.client.WorkerClient.ask)."""
         return self.client.ask(query, then, failed, case=self.case, **given)
 
-    @overload
-    def edit(self, query: Query[Answer], then: Callable[[Answer], object] | None = None, **given: Any) -> str: ...
-    @overload
-    def edit(self, query: str, then: Then | None = None, **given: Any) -> str: ...
-    def edit(self, query: Any, then: Then | None = None, **given: Any) -> str:
+    def while_open(self, then: Callable[Told, object]) -> Callable[Told, None]:
+        """Return `then` for what is told of the case that is open now; told while another one is open, it is dropped.
+
+        Such an answer is none any more: run ids are the same in every case.
+        """
+        case = self.case
+
+        def told(*values: Told.args, **named: Told.kwargs) -> None:
+            if self.case == case:
+                then(*values, **named)
+
+        return told
+
+    def edit(self, query: Query[Answer] | str, then: Callable[[Answer], object] | None = None, **given: Any) -> str:
         """Change the open case; views hear of it by `case_changed`."""
         return self.client.ask(query, then or (lambda result: None), is_edit=True, case=self.case, **given)
 
@@ -243,10 +247,7 @@ class Workspace(QObject):
 
     def recent(self) -> list[str]:
         """Return the cases that were open lately, the last one first."""
-        value = self.settings.value(RECENT, [])
-        if isinstance(value, str):  # an INI file does not tell a list of one from a text
-            return [value]
-        return [str(path) for path in value] if isinstance(value, list) else []
+        return texts_of(self.settings, RECENT)
 
     def _remember(self, path: str) -> None:
         self.settings.setValue(RECENT, [path, *(other for other in self.recent() if other != path)][:MOST_RECENT])
@@ -282,4 +283,4 @@ class Workspace(QObject):
             self.summary = summary
             self.summary_changed.emit()
 
-        self.ask(SUMMARY, while_open(self, counted))
+        self.ask(SUMMARY, self.while_open(counted))

@@ -12,8 +12,7 @@ from engine.language.binding import bind, convert, describe_value, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_IN_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Position, Positions, Where, did_you_mean
 from engine.language.problems import Problem
-from engine.language.sections import Sections
-from engine.language.step_reading import StepReader
+from engine.language.sections import Sections, StepReader
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY

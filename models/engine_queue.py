@@ -10,41 +10,23 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from models.choices import MOST_TOKENS, Step
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, TimedOut
-from models.guides import Guide
-from models.protocol import Sampling
+from models.guided import Asked
 from models.vllm_runtime import Engine, Order, Written
 
 
-@dataclass
-class Task:
-    """One request: its prompt, its guide and what has been written of the reply. Times are of time.perf_counter.
+@dataclass(eq=False, kw_only=True)
+class Task(Asked[Sequence[int]]):
+    """A request on its way; `grammar` is what the engine makes its own guide of.
 
-    `deliver` is called once, with the error or None. With `keep_steps`, the probabilities at each token are kept.
+    vLLM samples every token, those too that the schema leaves no choice about.
     """
 
-    prompt: Sequence[int]
     grammar: str
-    guide: Guide
-    sampling: Sampling
-    seed: int
-    deliver: Callable[[Task, ModelError | None], None]
-    keep_steps: bool = False
-    timeout_seconds: float | None = None
-    submitted: float = field(default_factory=time.perf_counter)
-    started: float | None = None
-    reply: list[int] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    reused: int = 0
-    cancelled: bool = False
-
-    def is_late(self, now: float) -> bool:
-        """Say whether the reply has taken longer than it may."""
-        return self.timeout_seconds is not None and now - (self.started or now) > self.timeout_seconds
 
 
 class EngineQueue:

@@ -1,6 +1,6 @@
 """Before a model is loaded: whether it fits in the memory that is free, and with how much context.
 
-Weights, KV cache and work space are estimated from the model's header (models.hardware.estimate_memory). A context that
+Weights, KV cache and work space are estimated from the model's header (models.model_header.Needs). A context that
 the user chose either fits or is refused; one that nobody chose is made as large as fits.
 """
 
@@ -15,7 +15,8 @@ from typing import Any
 from models.catalog import catalog
 from models.errors import NotEnoughMemory
 from models.gguf import read_header
-from models.hardware import MemoryEstimate, estimate_memory, machine_memory
+from models.hardware import machine_memory
+from models.model_header import CONTEXT_STEP, Needs
 from models.protocol import ModelSpec
 
 SPARE_BYTES = 256 * 1024**2
@@ -23,36 +24,6 @@ SPARE_BYTES = 256 * 1024**2
 
 LEAST_CHOSEN_CONTEXT = 4096
 """A context is made smaller than the model's own down to this; a smaller one has to be asked for."""
-
-CONTEXT_STEP = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What a model's memory depends on. `kv_bytes_per_token` is 0 where the file does not say."""
-
-    weights_bytes: int
-    kv_bytes_per_token: int
-    vocabulary_size: int
-    context_tokens: int
-
-    def memory(self, context_tokens: int, available_bytes: int) -> MemoryEstimate:
-        """Estimate the memory with a context of so many tokens."""
-        return estimate_memory(
-            weights_bytes=self.weights_bytes,
-            kv_bytes_per_token=self.kv_bytes_per_token,
-            vocabulary_size=self.vocabulary_size,
-            cells=context_tokens,
-            available_bytes=available_bytes,
-        )
-
-    def largest_context(self, available_bytes: int) -> int:
-        """Return the largest context that fits, at most the model's own; 0 when not even the weights do."""
-        left = available_bytes - self.memory(0, available_bytes).needed_bytes
-        if left < 0:
-            return 0
-        tokens = left // self.kv_bytes_per_token if self.kv_bytes_per_token else self.context_tokens
-        return self.context_tokens if tokens >= self.context_tokens else tokens // CONTEXT_STEP * CONTEXT_STEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +42,8 @@ def needs_of(path: Path, digest: str) -> Needs:
     """Read what a model needs: from the catalogue, else from its header. Raises BadModelFile."""
     for entry in catalog():
         if entry.kind == "language" and entry.files[0].sha256 == digest:
-            return Needs(entry.bytes, entry.kv_bytes_per_token, entry.vocabulary_size, entry.context_tokens)
-    header = read_header(path)
-    return Needs(path.stat().st_size, header.kv_bytes_per_token, header.vocabulary_size, header.context_tokens)
+            return Needs.of(entry, entry.bytes)
+    return Needs.of(read_header(path), path.stat().st_size)
 
 
 def fit(spec: ModelSpec) -> Fitted:

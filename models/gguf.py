@@ -268,7 +268,6 @@ def _describe(reader: _Reader, values: dict[str, Value], lengths: dict[str, int]
         name=printable(values.get("general.name")),
         licence=printable(values.get("general.license")),
         context_tokens=number("context_length"),
-        layers=layers,
         kv_bytes_per_token=_kv_bytes_per_token(values, architecture, layers),
         vocabulary_size=lengths.get("tokenizer.ggml.tokens", 0),
     )

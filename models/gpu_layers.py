@@ -9,16 +9,15 @@ Run as a program (`python -m models.gpu_layers MODEL.gguf`) it says what would b
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.errors import ModelError
 from models.fence.process import die_with_parent
 from models.gguf import TensorBytes, read_header, read_tensor_bytes
 from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, Gpu, Hardware, find_gpus, inspect_hardware
+from models.isolation.cage import report
 
 RESERVE_BYTES = 512 * 1024**2
 """Left free on each card: the driver's context and kernels, and what the screen takes meanwhile."""
@@ -117,17 +116,6 @@ def describe_choice(path: Path) -> LayerChoice:
     return choose_for_machine(path, settings.context_tokens, supports_gpu=supports_gpu)
 
 
-def main(arguments: list[str]) -> int:
-    """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
-    try:
-        choice = describe_choice(Path(arguments[0]))
-    except (ModelError, ImportError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    sys.stdout.write(json.dumps(dataclasses.asdict(choice)) + "\n")
-    return 0
-
-
 def _sizes(needed: int, room: int) -> str:
     return f"{_gb(needed)} of the {_gb(room)} that may be used"
 
@@ -138,4 +126,4 @@ def _gb(count: int) -> str:
 
 if __name__ == "__main__":
     die_with_parent()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(report(lambda: dataclasses.asdict(describe_choice(Path(sys.argv[1])))))

@@ -15,7 +15,7 @@ from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
 
 from models.errors import InvalidSchema
-from models.layouts import DEFAULT_LAYOUT, Layout, LayoutName, layout_named, unwrap
+from models.layouts import DEFAULT_LAYOUT, Layout, layout_named, unwrap
 
 # Which tokens may come next: one bit for each token of the vocabulary.
 
@@ -159,21 +159,6 @@ class GuideCompiler:
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for; none for the tokens that end a reply."""
         return b"" if token in self._ends else bytes(self._tokenizer.decode_bytes([token]))
-
-
-class Guided:
-    """A model whose replies are laid out by us (models.layouts.LaysOut): what its backends have in common."""
-
-    _guides: GuideCompiler
-
-    @property
-    def layout(self) -> LayoutName:
-        """Return how replies are laid out; it can be changed for those to come."""
-        return self._guides.layout.name
-
-    @layout.setter
-    def layout(self, name: LayoutName) -> None:
-        self._guides.layout = layout_named(name)
 
 
 class TokenGuide:

@@ -39,7 +39,6 @@ class Gpu:
 class Hardware:
     """A machine. `cores` are those this process may use; `memory_bytes` is the smaller of RAM and limit."""
 
-    system: str
     machine: str
     cpu_name: str
     cores: int
@@ -75,24 +74,12 @@ class MemoryEstimate:
         return self.needed_bytes <= self.available_bytes
 
 
-def estimate_memory(
-    *, weights_bytes: int, kv_bytes_per_token: int, vocabulary_size: int, cells: int, available_bytes: int
-) -> MemoryEstimate:
-    """Estimate the memory of a model with `cells` tokens of KV cache.
-
-    The work space is dominated by the logits of one batch: 512 tokens x vocabulary x 4 bytes.
-    """
-    compute = COMPUTE_BASE_BYTES + COMPUTE_BATCH_TOKENS * vocabulary_size * 4 if vocabulary_size else 0
-    return MemoryEstimate(weights_bytes, kv_bytes_per_token * cells, compute, available_bytes)
-
-
 def inspect_hardware() -> Hardware:
     """Look at this machine (a few milliseconds; some more where an NVIDIA card answers)."""
     memory_bytes, available_bytes = machine_memory()
     name, features = read_cpu(CPUINFO)
     cores = usable_cores()
     return Hardware(
-        system=platform.system(),
         machine=platform.machine(),
         cpu_name=name or platform.processor(),
         cores=cores,

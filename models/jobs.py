@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from models.choices import Step
 from models.errors import ModelError
+from models.guided import Asked
 from models.guides import Guide, TokenMask
 from models.loops import loops, records_repeat, second_try, text_loops
-from models.protocol import Sampling
 from models.sequences import Slot
 
 LEAST_MATCH = 3
@@ -89,46 +88,27 @@ def _text(tokens: Sequence[int], bytes_of: Callable[[int], bytes]) -> str:
     return b"".join(map(bytes_of, tokens)).decode("utf-8", "replace")
 
 
-@dataclass(eq=False)
-class Job:
-    """A prompt, its guide and what has been written of the reply.
+@dataclass(eq=False, kw_only=True)
+class Job(Asked[NDArray[np.int32]]):
+    """A request on its way through the scheduler.
 
-    The first `shared_tokens` of the prompt are worth keeping for requests to come. With `keep_steps`, the probabilities
-    of the tokens among which each choice was made are kept in `steps`. `timeout_seconds` is counted from `started`.
-    With `bytes_of`, the bytes of a token, true and false are chosen by all their spellings (models.jobs).
-    With `new_guide`, a reply that goes round in circles is begun again, once (models.loops).
+    The first `shared_tokens` of the prompt are worth keeping for requests to come. With `bytes_of`, the bytes of a
+    token, true and false are chosen by all their spellings (`likeliest`). With `new_guide`, a reply that goes round in
+    circles is begun again, once (models.loops).
     """
 
-    prompt: NDArray[np.int32]
-    guide: Guide
-    sampling: Sampling
-    seed: int
-    deliver: Callable[[Job, ModelError | None], None]
-    keep_steps: bool = False
     bytes_of: Callable[[int], bytes] | None = None
     new_guide: Callable[[], Guide] | None = None
-    timeout_seconds: float | None = None
     shared_tokens: int = 0
-    submitted: float = field(default_factory=time.perf_counter)
-    started: float | None = None
-    reply: list[int] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
     slot: Slot | None = None
     draft: list[int] = field(default_factory=list)
     drafter: Drafter = field(default_factory=Drafter)
     mask: Future[TokenMask] | None = None
-    reused: int = 0
     sampled: int = 0
-    forced: int = 0
     overtaken: int = 0
     next_look: int = LOOK_TOKENS
     tries: int = 1
-    cancelled: bool = False
     _random: np.random.Generator | None = None
-
-    def is_late(self, now: float) -> bool:
-        """Say whether the reply has taken longer than it may."""
-        return self.timeout_seconds is not None and now - (self.started or now) > self.timeout_seconds
 
     def is_looping(self) -> bool:
         """Say whether the reply goes round in circles; looked at every LOOK_TOKENS tokens."""

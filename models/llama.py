@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import queue
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,18 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.chat import KEPT_TEXTS, render_chat
-from models.choices import choice_alternatives, choice_probabilities
-from models.environment import Inbox, context_tokens, whole_number
-from models.errors import ModelCrashed, ModelError
-from models.guides import GuideCompiler, Guided
+from models.chat import KEPT_TEXTS
+from models.environment import context_tokens, whole_number
+from models.errors import ModelError
+from models.guided import Guided, Inbox
+from models.guides import GuideCompiler
 from models.hardware import usable_cores
 from models.jobs import Job
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
 from models.llama_runtime import CELL_TILE, LlamaRuntime, RuntimeSettings
 from models.prefix_store import PrefixStore
-from models.protocol import Reply, Request
-from models.replies import count_spent, explain_end, hand_over, read_value, reply_limit
+from models.protocol import Request
+from models.replies import reply_limit
 from models.scheduler import Scheduler
 
 MOST_SLOTS = 256
@@ -85,7 +83,7 @@ class LlamaSettings:
         )
 
 
-class LlamaBackend(Guided):
+class LlamaBackend(Guided[Job]):
     """A GGUF model run by llama.cpp in this process (models.protocol.ModelBackend)."""
 
     def __init__(self, path: Path, *, digest: str, name: str, settings: LlamaSettings | None = None) -> None:
@@ -111,8 +109,8 @@ class LlamaBackend(Guided):
             shelf=self._shelf(settings),
         )
         self._tokenize_lock = threading.Lock()
-        self._pieces: Callable[[str, bool], NDArray[np.int32]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
-        self._inbox: Inbox[Job] = Inbox(name)
+        self._pieces = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
+        self._inbox = Inbox(name)
         self._thread = threading.Thread(target=self._serve, name=f"model {name}", daemon=True)
         self._thread.start()
 
@@ -135,25 +133,11 @@ class LlamaBackend(Guided):
         """Return the tokens read and written of the requests in progress; from any thread."""
         return self._scheduler.in_progress
 
-    def count_tokens(self, text: str) -> int:
-        """Count the tokens of plain text."""
-        return int(self._pieces(text, False).size)
-
-    def count_prompt_tokens(self, request: Request) -> int:
-        """Count the tokens of the whole prompt, chat template included."""
-        return int(self._prompt(request)[0].size)
-
-    async def ask(self, request: Request) -> Reply:
-        """Answer one request (see ModelBackend.ask)."""
-        self._inbox.check_open()
-        prompt, shared_tokens = self._prompt(request)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Reply] = loop.create_future()
-
-        def deliver(job: Job, error: ModelError | None) -> None:
-            hand_over(loop, future, self._outcome(job, request, error))
-
-        job = Job(
+    def _work(self, request: Request, deliver: Callable[[Job, ModelError | None], None]) -> Job:
+        pieces = self._prompt_pieces(request)
+        prompt = np.concatenate([np.empty(0, np.int32), *(tokens for _, tokens in pieces)])
+        last_shared = max((i for i, (piece, _) in enumerate(pieces) if piece.shared), default=-1)
+        return Job(
             prompt=prompt,
             guide=self._guides.compile(request.schema_json),
             new_guide=lambda: self._guides.compile(request.schema_json),
@@ -163,14 +147,8 @@ class LlamaBackend(Guided):
             keep_steps=request.probabilities,
             bytes_of=self._guides.token_bytes,
             timeout_seconds=request.timeout_seconds,
-            shared_tokens=shared_tokens,
+            shared_tokens=sum(len(tokens) for _, tokens in pieces[: last_shared + 1]),
         )
-        self._inbox.put(job)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            job.cancelled = True
-            raise
 
     async def close(self) -> None:
         """Stop the thread and free the weights; requests in flight fail. Idempotent."""
@@ -180,15 +158,6 @@ class LlamaBackend(Guided):
         with self._tokenize_lock:
             self._runtime.close()
 
-    def _prompt(self, request: Request) -> tuple[NDArray[np.int32], int]:
-        """Return the prompt's tokens, and how many of them end with the last shared piece."""
-        segments = self._guides.layout.lay_out(request.segments)
-        pieces = render_chat(self._template, segments, bos=self._bos, eos=self._eos)
-        tokens = [self._pieces(piece.text, piece.is_template) for piece in pieces]
-        last_shared = max((i for i, piece in enumerate(pieces) if piece.shared), default=-1)
-        shared_tokens = sum(part.size for part in tokens[: last_shared + 1])
-        return np.concatenate([np.empty(0, np.int32), *tokens]), shared_tokens
-
     def _tokenize(self, text: str, special: bool) -> NDArray[np.int32]:
         with self._tokenize_lock:
             self._inbox.check_open()  # the vocabulary is freed with the weights
@@ -196,79 +165,13 @@ class LlamaBackend(Guided):
         tokens.flags.writeable = False  # it is kept and handed out again
         return tokens
 
-    def _outcome(self, job: Job, request: Request, error: ModelError | None) -> Reply | ModelError:
-        if error is None:
-            return self._reply(job, request)
-        count_spent(
-            error,
-            prompt_tokens=int(job.prompt.size),
-            reused_tokens=job.reused,
-            sampled_tokens=job.sampled,
-            forced_tokens=job.forced,
-            seconds=time.perf_counter() - (job.started or job.submitted),
-        )
-        explain_end(
-            error,
-            request,
-            partial=self._guides.decode(job.reply),
-            limit=job.sampling.max_tokens,
-            prompt_tokens=int(job.prompt.size),
-            context_tokens=self.context_tokens,
-        )
-        return error
-
-    def _reply(self, job: Job, request: Request) -> Reply | ModelError:
-        text = self._guides.decode(job.reply)
-        try:
-            value = read_value(text)
-        except ModelError as error:
-            return error
-        now = time.perf_counter()
-        started = job.started or now
-        return Reply(
-            value=value,
-            text=text,
-            prompt_tokens=int(job.prompt.size),
-            reused_tokens=job.reused,
-            sampled_tokens=job.sampled,
-            forced_tokens=job.forced,
-            queue_seconds=started - job.submitted,
-            seconds=now - started,
-            **self._certainty(job, request),
-        )
-
-    def _certainty(self, job: Job, request: Request) -> dict[str, Any]:
-        """Return what the reply says of how sure the model was: fields of Reply."""
-        if not request.probabilities:
-            return {}
-        inputs = (job.reply, job.steps, request.schema, self._guides.token_bytes)
-        return {"probabilities": choice_probabilities(*inputs), "alternatives": choice_alternatives(*inputs)}
-
     def _serve(self) -> None:
         """Run the scheduler until closed. However the thread ends, no request is left waiting."""
         try:
-            self._work()
+            self._feed(self._scheduler, self._step)
             self._scheduler.shelve()
         finally:
-            left = self._inbox.shut()
-            error = ModelCrashed(
-                "the model stopped while this request was waiting", advice="Run the command again: replies are kept."
-            )
-            self._scheduler.fail_all(error)
-            for job in left:
-                job.deliver(job, error)
-
-    def _work(self) -> None:
-        """Block for work when idle, else take what has arrived and step."""
-        while True:
-            try:
-                job = self._inbox.take(block=self._scheduler.idle)
-            except queue.Empty:
-                self._step()
-                continue
-            if job is None:
-                return
-            self._scheduler.submit(job)
+            self._fail_all(self._scheduler)
 
     def _step(self) -> None:
         try:

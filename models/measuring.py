@@ -22,7 +22,7 @@ from models.download import never
 from models.errors import InstallStopped, ModelError
 from models.fence.process import die_with_parent
 from models.install import find_model
-from models.isolation.cage import end
+from models.isolation.cage import end, report
 from models.layouts import can_lay_out, choose_layout
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment, canonical_json
 from models.rates import Rates, remember_rates
@@ -137,18 +137,7 @@ async def _measure_file(path: Path, *, with_layout: bool) -> Rates:
         await backend.close()
 
 
-def main(arguments: list[str]) -> int:
-    """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
-    measuring = partial(_measure_file, with_layout=LAYOUT_OPTION in arguments[1:])
-    try:
-        rates = run_caged(Path(arguments[0]), measuring)
-    except (ModelError, ImportError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    sys.stdout.write(json.dumps(dataclasses.asdict(rates)) + "\n")
-    return 0
-
-
 if __name__ == "__main__":
     die_with_parent()
-    end(main(sys.argv[1:]))
+    measuring = partial(_measure_file, with_layout=LAYOUT_OPTION in sys.argv[2:])
+    end(report(lambda: dataclasses.asdict(run_caged(Path(sys.argv[1]), measuring))))

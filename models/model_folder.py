@@ -77,7 +77,6 @@ def read_folder(folder: Path) -> FolderHeader:
         name=printable(folder.resolve().name),
         licence=printable(config.get("license")),
         context_tokens=_count(text, "max_position_embeddings"),
-        layers=layers,
         kv_bytes_per_token=layers * (_count(text, "num_key_value_heads") or heads) * head_size * 2 * 2,
         vocabulary_size=_count(text, "vocab_size"),
         weights_bytes=sum(path.stat().st_size for path in files if path.suffix == ".safetensors"),

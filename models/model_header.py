@@ -1,8 +1,14 @@
-"""What a model says of itself, in whatever kind of file it comes."""
+"""What a model says of itself, in whatever kind of file it comes, and the memory that it needs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from models.catalog import CatalogEntry
+from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, MemoryEstimate
+
+CONTEXT_STEP = 1024
+"""Tokens; a context that is chosen by the memory is a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +18,40 @@ class ModelHeader:
     name: str
     licence: str
     context_tokens: int
-    layers: int
     kv_bytes_per_token: int
     vocabulary_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a model's memory depends on. `kv_bytes_per_token` is 0 where the file does not say."""
+
+    weights_bytes: int
+    kv_bytes_per_token: int
+    vocabulary_size: int
+    context_tokens: int
+
+    @classmethod
+    def of(cls, model: CatalogEntry | ModelHeader, weights_bytes: int) -> Needs:
+        """Take what is said of a model, and the size of its weights."""
+        return cls(weights_bytes, model.kv_bytes_per_token, model.vocabulary_size, model.context_tokens)
+
+    def memory(self, context_tokens: int, available_bytes: int) -> MemoryEstimate:
+        """Estimate the memory with a context of so many tokens.
+
+        The work space is dominated by the logits of one batch: 512 tokens x vocabulary x 4 bytes.
+        """
+        logits = COMPUTE_BATCH_TOKENS * self.vocabulary_size * 4
+        compute = COMPUTE_BASE_BYTES + logits if logits else 0
+        return MemoryEstimate(self.weights_bytes, self.kv_bytes_per_token * context_tokens, compute, available_bytes)
+
+    def largest_context(self, available_bytes: int) -> int:
+        """Return the largest context that fits, at most the model's own; 0 when not even the weights do."""
+        left = available_bytes - self.memory(0, available_bytes).needed_bytes
+        if left < 0:
+            return 0
+        tokens = left // self.kv_bytes_per_token if self.kv_bytes_per_token else self.context_tokens
+        return self.context_tokens if tokens >= self.context_tokens else tokens // CONTEXT_STEP * CONTEXT_STEP
 
 
 def printable(value: object) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,20 +58,9 @@ class Neighbours:
     cosines: Matrix
 
 
-class VectorSearch(Protocol):
-    """Finds the nearest of a set of vectors."""
-
-    @property
-    def recall(self) -> float | None:
-        """Return the part of the true neighbours that is found, measured on a sample; None: all, for it is exact."""
-
-    def search(self, queries: Matrix, k: int) -> Neighbours:
-        """Find the `k` nearest of each query."""
-
-
 @dataclass(frozen=True)
 class ExactSearch:
-    """Compares with every vector."""
+    """Compares with every vector: `recall` is None, for nothing is missed."""
 
     vectors: Matrix
     recall: None = None
@@ -176,7 +164,10 @@ def is_worthwhile(queries: int, vectors: int) -> bool:
 
 
 class ClusteredIndex:
-    """Unit vectors in clusters. The same vectors give the same index."""
+    """Unit vectors in clusters. The same vectors give the same index.
+
+    `recall` is the part of the true neighbours that is found, measured on a sample.
+    """
 
     def __init__(self, vectors: Matrix, *, lists: int | None = None) -> None:
         """Build it; `lists` is the number of clusters. Memory: a second copy of the vectors (see models.matrices)."""
@@ -235,6 +226,10 @@ class ClusteredIndex:
         originals = np.where(scores > NO_PAIR, self._order[places], -1)
         order = np.lexsort((originals, -scores), axis=1)[:, :k]
         return np.take_along_axis(originals, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+VectorSearch = ExactSearch | ClusteredIndex
+"""Finds the nearest of a set of vectors."""
 
 
 def _lists_for(vectors: int) -> int:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.prefix_store import PrefixStore
 from models.sequences import Slot, SlotTable
 
 WORTH_LOADING_TOKENS = 256
@@ -27,24 +28,11 @@ class Evaluator(Protocol):
         """Drop a sequence's cells from `start` (inclusive) on."""
 
 
-class PrefixShelf(Protocol):
-    """Where evaluated prefixes outlive their slots (models.prefix_store.PrefixStore)."""
-
-    def longest(self, tokens: NDArray[np.int32], room: int) -> int:
-        """Count the leading tokens that the best kept prefix of at most `room` tokens shares."""
-
-    def save(self, sequence: int, tokens: NDArray[np.int32]) -> None:
-        """Keep a sequence that holds exactly `tokens`."""
-
-    def load(self, sequence: int, tokens: NDArray[np.int32], room: int) -> NDArray[np.int32]:
-        """Read that prefix into an empty sequence; return all the tokens it then holds, none if that failed."""
-
-
 class PrefixCache:
     """All slots of one runtime. Idle ones keep what they hold until the room is needed, least recently used first."""
 
     def __init__(
-        self, evaluator: Evaluator, *, slots: int, cells: int, tile: int = 1, shelf: PrefixShelf | None = None
+        self, evaluator: Evaluator, *, slots: int, cells: int, tile: int = 1, shelf: PrefixStore | None = None
     ) -> None:
         self.evaluator = evaluator
         self.table = SlotTable(slots, cells, tile)

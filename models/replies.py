@@ -75,13 +75,14 @@ def hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Reply], ou
     """Give an outcome, from any thread, to who waits for it in the loop, if anybody still does."""
     # A closed loop has nobody waiting, and the thread serves other loops' requests.
     with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(_settle, future, outcome)
+        loop.call_soon_threadsafe(settle, future, outcome)
 
 
-def _settle(future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:
+def settle(future: asyncio.Future[Reply], outcome: Reply | Exception) -> None:
+    """Give an outcome to who waits for it, if anybody still does; in the thread of its loop."""
     if future.done():
         return
-    if isinstance(outcome, ModelError):
+    if isinstance(outcome, Exception):
         future.set_exception(outcome)
     else:
         future.set_result(outcome)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.jobs import Counters, Job
-from models.prefix_cache import Evaluator, PrefixCache, PrefixShelf
+from models.prefix_cache import Evaluator, PrefixCache
+from models.prefix_store import PrefixStore
 from models.sequences import Slot, SlotTable
 
 REPLY_RESERVE = 64
@@ -55,7 +56,7 @@ class Scheduler:
         running: int,
         batch_tokens: int,
         threads: Executor | None = None,
-        shelf: PrefixShelf | None = None,
+        shelf: PrefixStore | None = None,
     ) -> None:
         """`slots` includes idle ones kept for reuse; at most `running` of them work at once.
 

@@ -18,19 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from models.download import never
-from models.errors import ModelError
+from models.download import never, run_program
 from models.fence.process import die_with_parent
-from models.isolation.cage import end, enter_model_cage, model_environment
+from models.isolation.cage import end, enter_model_cage, model_environment, report
 from models.isolation.ending import Ending
 from models.protocol import ModelSpec, Request, Sampling, Segment, runtime_of
 
 Result = TypeVar("Result")
 
 TIMEOUT_SECONDS = 300.0
-LOOK_SECONDS = 0.2
-"""How often a child that goes on looks whether it was given up."""
-
 PROMPT = "Records of a fictional harbour, read aloud. " * 20
 """Long enough for the matrix kernels of prompt evaluation, which differ from those of a single token."""
 
@@ -67,20 +63,7 @@ def run_child(
     # -P: no module of the current folder, which may be one of records.
     command = [sys.executable, "-P", "-m", module, str(model), *options]
     environment = {**model_environment(), "PYTHONPATH": os.pathsep.join(paths)}
-    pipe, last = subprocess.PIPE, time.monotonic() + timeout_seconds
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment
-    ) as process:
-        try:
-            while time.monotonic() < last and not is_given_up():
-                try:
-                    output, complaint = process.communicate(timeout=LOOK_SECONDS)
-                except subprocess.TimeoutExpired:
-                    continue
-                return subprocess.CompletedProcess(command, process.returncode, output, complaint)
-            return None
-        finally:
-            process.kill()  # of one that has ended it does nothing
+    return run_program(command, is_given_up, timeout_seconds=timeout_seconds, environment=environment)
 
 
 def run_caged(model: Path, work: Callable[[Path], Coroutine[Any, Any, Result]]) -> Result:
@@ -97,15 +80,15 @@ def judge(code: int, output: str, complaint: str, seconds: float) -> SelfTest:
         return SelfTest(False, f"the runtime crashed on this CPU ({name})", seconds, crashed=True)
     last = (output.strip().splitlines() or [""])[-1]
     try:
-        report = json.loads(last)
+        told = json.loads(last)
     except ValueError:
-        report = None
-    if code == 0 and isinstance(report, dict):
-        same = bool(report["reproducible"])
+        told = None
+    if code == 0 and isinstance(told, dict):
+        same = bool(told["reproducible"])
         detail = "a question was answered" + (
             ", and the same among others" if same else ", not quite the same among others"
         )
-        if kind := report.get("processor"):
+        if kind := told.get("processor"):
             detail += f" (llama.cpp for {kind})"
         return SelfTest(True, detail, seconds, reproducible=same)
     reason = (complaint.strip().splitlines() or [f"exit code {code}"])[-1]
@@ -140,17 +123,6 @@ async def _ask_once(model: Path) -> dict[str, object]:
     return {"prompt_tokens": alone.prompt_tokens, "text": alone.text, "reproducible": same, "processor": kind}
 
 
-def main(arguments: list[str]) -> int:
-    """Be the child: print one line of JSON and exit 0, or say why not and exit 1."""
-    try:
-        report = run_caged(Path(arguments[0]), _ask_once)
-    except (ModelError, ImportError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    sys.stdout.write(json.dumps(report) + "\n")
-    return 0
-
-
 if __name__ == "__main__":
     die_with_parent()
-    end(main(sys.argv[1:]))
+    end(report(lambda: run_caged(Path(sys.argv[1]), _ask_once)))

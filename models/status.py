@@ -7,9 +7,9 @@ from pathlib import Path
 
 from models.catalog import CatalogEntry
 from models.gguf import BadModelFile, read_header
-from models.hardware import MemoryEstimate, estimate_memory
+from models.hardware import MemoryEstimate
 from models.model_folder import BadModelFolder, read_folder
-from models.model_header import ModelHeader
+from models.model_header import ModelHeader, Needs
 from models.own_models import id_of, source_of
 from models.placing import size_of
 from models.verification import digest_of, remembered_hash
@@ -58,13 +58,7 @@ def entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> Model
         installed=all((root / file.path).is_file() for file in entry.files),
         path=root / entry.place,
         context_tokens=entry.context_tokens,
-        memory=estimate_memory(
-            weights_bytes=entry.bytes,
-            kv_bytes_per_token=entry.kv_bytes_per_token,
-            vocabulary_size=entry.vocabulary_size,
-            cells=entry.context_tokens,
-            available_bytes=available_bytes,
-        ),
+        memory=Needs.of(entry, entry.bytes).memory(entry.context_tokens, available_bytes),
         made_by=entry.made_by,
         source=f"packaged by {entry.packaged_by}: {_packages(entry)}",
         sha256=digest_of(entry.files),
@@ -84,7 +78,7 @@ def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
     try:
         header = read_folder(path) if is_folder else read_header(path)
     except (BadModelFile, BadModelFolder) as error:
-        header, problem = ModelHeader("", "", 0, 0, 0, 0), str(error)
+        header, problem = ModelHeader("", "", 0, 0, 0), str(error)
     pinned = source_of(path)
     size = size_of(path)
     return ModelStatus(
@@ -98,13 +92,7 @@ def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
         installed=True,
         path=path,
         context_tokens=header.context_tokens,
-        memory=estimate_memory(
-            weights_bytes=size,
-            kv_bytes_per_token=header.kv_bytes_per_token,
-            vocabulary_size=header.vocabulary_size,
-            cells=header.context_tokens,
-            available_bytes=available_bytes,
-        ),
+        memory=Needs.of(header, size).memory(header.context_tokens, available_bytes),
         source="{source} at commit {commit}".format(**pinned) if pinned else "added by you",
         sha256=remembered_hash(path, root),
         problem=problem,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import queue
 import threading
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -16,17 +14,17 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.chat import KEPT_TEXTS, render_chat
-from models.choices import choice_alternatives, choice_probabilities
+from models.chat import KEPT_TEXTS
 from models.engine_queue import EngineQueue, Task
-from models.environment import LEAST_CONTEXT, Inbox, context_tokens, one_of, whole_number
+from models.environment import LEAST_CONTEXT, context_tokens, one_of, whole_number
 from models.errors import ModelCrashed, ModelError
-from models.guides import GuideCompiler, Guided
+from models.guided import Guided, Inbox
+from models.guides import GuideCompiler
 from models.hardware import Gpu, find_gpus
 from models.layouts import DEFAULT_LAYOUT, Layout, layout_named
 from models.model_folder import BadModelFolder, FolderHeader, FolderTexts, read_folder, read_texts
-from models.protocol import Reply, Request
-from models.replies import count_spent, explain_end, hand_over, read_value, reply_limit
+from models.protocol import Request
+from models.replies import reply_limit
 from models.vllm_runtime import Engine, EngineSettings, VllmEngine
 
 MOST_RUNNING = 1024
@@ -80,7 +78,7 @@ def check_memory(header: FolderHeader, settings: EngineSettings, cards: tuple[Gp
         )
 
 
-class VllmBackend(Guided):
+class VllmBackend(Guided[Task]):
     """A model folder run by vLLM in this process (models.protocol.ModelBackend)."""
 
     def __init__(
@@ -100,11 +98,11 @@ class VllmBackend(Guided):
         check_memory(header, settings, find_gpus())
         self.digest = digest
         self.name = name
-        self._texts = texts
+        self._template, self._bos, self._eos = texts.chat_template, texts.bos, texts.eos
         self._tokenizer = FolderTokenizer(texts)
         self._guides = _guides(folder, header, self._tokenizer, layout_named(settings.layout or DEFAULT_LAYOUT))
-        self._pieces: Callable[[str, bool], tuple[int, ...]] = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
-        self._inbox: Inbox[Task] = Inbox(name)
+        self._pieces = lru_cache(maxsize=KEPT_TEXTS)(self._tokenize)
+        self._inbox = Inbox(name)
         opened: Future[int] = Future()
         work = (lambda: open_engine(folder, settings), settings.running, opened)
         self._thread = threading.Thread(target=self._serve, args=work, name=f"model {name}", daemon=True)
@@ -112,24 +110,9 @@ class VllmBackend(Guided):
         # One token less: the one that ends a reply has a place of its own.
         self.context_tokens = opened.result() - 1
 
-    def count_tokens(self, text: str) -> int:
-        """Count the tokens of plain text."""
-        return len(self._pieces(text, False))
-
-    def count_prompt_tokens(self, request: Request) -> int:
-        """Count the tokens of the whole prompt, chat template included."""
-        return len(self._prompt(request))
-
-    async def ask(self, request: Request) -> Reply:
-        """Answer one request (see ModelBackend.ask)."""
-        prompt = self._prompt(request)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Reply] = loop.create_future()
-
-        def deliver(task: Task, error: ModelError | None) -> None:
-            hand_over(loop, future, self._outcome(task, request, error))
-
-        task = Task(
+    def _work(self, request: Request, deliver: Callable[[Task, ModelError | None], None]) -> Task:
+        prompt = [token for _, tokens in self._prompt_pieces(request) for token in tokens]
+        return Task(
             prompt=prompt,
             grammar=self._guides.grammar(request.schema_json),
             guide=self._guides.compile(request.schema_json),
@@ -139,67 +122,14 @@ class VllmBackend(Guided):
             keep_steps=request.probabilities,
             timeout_seconds=request.timeout_seconds,
         )
-        self._inbox.put(task)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            task.cancelled = True
-            raise
 
     async def close(self) -> None:
         """Stop the engine and free its memory; requests in flight fail. Idempotent."""
         self._inbox.end()
         await asyncio.to_thread(self._thread.join)
 
-    def _prompt(self, request: Request) -> list[int]:
-        segments = self._guides.layout.lay_out(request.segments)
-        pieces = render_chat(self._texts.chat_template, segments, bos=self._texts.bos, eos=self._texts.eos)
-        return [token for piece in pieces for token in self._pieces(piece.text, piece.is_template)]
-
     def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, special=special))
-
-    def _outcome(self, task: Task, request: Request, error: ModelError | None) -> Reply | ModelError:
-        if error is None:
-            return self._reply(task, request)
-        count_spent(
-            error,
-            prompt_tokens=len(task.prompt),
-            reused_tokens=task.reused,
-            sampled_tokens=len(task.reply),
-            seconds=time.perf_counter() - (task.started or task.submitted),
-        )
-        explain_end(
-            error,
-            request,
-            partial=self._guides.decode(task.reply),
-            limit=task.sampling.max_tokens,
-            prompt_tokens=len(task.prompt),
-            context_tokens=self.context_tokens,
-        )
-        return error
-
-    def _reply(self, task: Task, request: Request) -> Reply | ModelError:
-        text = self._guides.decode(task.reply)
-        try:
-            value = read_value(text)
-        except ModelError as error:
-            return error
-        now = time.perf_counter()
-        started = task.started or now
-        inputs = (task.reply, task.steps, request.schema, self._guides.token_bytes)
-        return Reply(
-            value=value,
-            text=text,
-            prompt_tokens=len(task.prompt),
-            reused_tokens=task.reused,
-            # vLLM samples every token, those too that the schema leaves no choice about.
-            sampled_tokens=len(task.reply),
-            queue_seconds=started - task.submitted,
-            seconds=now - started,
-            probabilities=choice_probabilities(*inputs) if request.probabilities else {},
-            alternatives=choice_alternatives(*inputs) if request.probabilities else {},
-        )
 
     def _serve(self, open_engine: Callable[[], Engine], running: int, opened: Future[int]) -> None:
         """Open the engine and run it until closed, all on this thread. However it ends, no request is left waiting."""
@@ -209,32 +139,15 @@ class VllmBackend(Guided):
             opened.set_exception(error)
             return
         requests = EngineQueue(engine, running=running)
-        stopped = ModelCrashed(
-            "the model stopped while this request was waiting", advice="Run the command again: replies are kept."
-        )
+        crash: ModelCrashed | None = None
         try:
             opened.set_result(engine.context_tokens)
-            self._work(requests)
+            self._feed(requests, requests.step)
         except ModelCrashed as error:
-            stopped = error
+            crash = error
         finally:
-            left = self._inbox.shut()
-            requests.fail_all(stopped)
-            for task in left:
-                task.deliver(task, stopped)
+            self._fail_all(requests, crash)
             engine.close()
-
-    def _work(self, requests: EngineQueue) -> None:
-        """Block for work when idle, else take what has arrived and step. Raises ModelCrashed as the engine does."""
-        while True:
-            try:
-                task = self._inbox.take(block=requests.idle)
-            except queue.Empty:
-                requests.step()
-                continue
-            if task is None:
-                return
-            requests.submit(task)
 
 
 def _guides(folder: Path, header: FolderHeader, tokenizer: FolderTokenizer, layout: Layout) -> GuideCompiler:

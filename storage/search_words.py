@@ -102,14 +102,7 @@ def _written_words(text: str) -> list[str]:
 def words_of(text: str) -> list[str]:
     """Return the words of a text as the index has them: folded, without accents."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    words, word = [], ""
-    for character in f"{plain} ":
-        if _is_word_character(character):
-            word += character
-        elif word:
-            words.append(word.casefold())
-            word = ""
-    return words
+    return [word.casefold() for word in _written_words(plain)]
 
 
 def _either(text: str, begins: bool, similar: Callable[[str], Sequence[str]]) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QSlider, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QSlider, QSpinBox, QWidget
 
 from desktop.buttons import choice_box, show_choice
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_row
 from desktop.plain_text import plain
 from desktop.run_queue import document_offers, input_text
 from desktop.words import duration_text
@@ -24,9 +26,9 @@ USUAL_SAMPLE: Final = 8
 LEAST_SAMPLE, MOST_SAMPLE = 3, 50
 WITHIN: Final = "within-minutes"
 _POLICIES: Final = (
-    ("The most accurate plan", "best"),
-    ("The fastest plan that is as good as mine", "fastest"),
-    ("The most accurate within a time for all documents", WITHIN),
+    ("best", "The most accurate plan"),
+    ("fastest", "The fastest plan that is as good as mine"),
+    (WITHIN, "The most accurate within a time for all documents"),
 )
 _SAME_MODEL: Final = "The model of the question"
 
@@ -37,16 +39,13 @@ class BuildForm(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
-        self.minutes = QSlider(Qt.Orientation.Horizontal)
-        self.minutes.setAccessibleName("Minutes for improving")
+        self.minutes = with_name(QSlider(Qt.Orientation.Horizontal), "Minutes for improving")
         self.minutes.setRange(0, len(MINUTES) - 1)
         self.minutes.setPageStep(2)
         self.minutes.setTickPosition(QSlider.TickPosition.TicksBelow)
-        self.told = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.told = plain_label()
         self.told.setMinimumWidth(90)
-        self.policy = choice_box("Which plan is chosen")
-        for text, name in _POLICIES:
-            self.policy.addItem(text, name)
+        self.policy = choice_box("Which plan is chosen", _POLICIES)
         self.within = _number("Minutes for all documents", 1, 100_000, 60)
         self.within.setSuffix(" min")
         self.documents = choice_box("Documents that plans are tried on", narrow=True)
@@ -99,20 +98,13 @@ class BuildForm(QWidget):
         self._space.client.ask(models.LIST, self._offer_models)
 
     def _lay_out(self) -> None:
-        minutes, policy, sample = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
-        minutes.addWidget(self.minutes, 1)
-        minutes.addWidget(self.told)
-        policy.addWidget(self.policy, 1)
-        policy.addWidget(self.within)
-        sample.addWidget(self.sample)
-        sample.addWidget(QLabel("of", textFormat=Qt.TextFormat.PlainText))
-        sample.addWidget(self.documents, 1)
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        rows = (("Work for", minutes), ("Choose", policy), ("Try plans on", sample), ("Prompts by", self.agent))
-        for label, field in rows:
-            form.addRow(label, field)
+        form.addRow("Work for", in_row((self.minutes, 1), self.told))
+        form.addRow("Choose", in_row((self.policy, 1), self.within))
+        form.addRow("Try plans on", in_row(self.sample, plain_label("of"), (self.documents, 1)))
+        form.addRow("Prompts by", self.agent)
 
     def _show_minutes(self) -> None:
         self.told.setText(duration_text(MINUTES[self.minutes.value()] * 60))
@@ -147,8 +139,7 @@ def _model(id: str) -> Choice:
 
 
 def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
-    box = QSpinBox(minimum=least, maximum=most, value=value)
-    box.setAccessibleName(name)
+    box = with_name(QSpinBox(minimum=least, maximum=most, value=value), name)
     box.lineEdit().setAccessibleName(name)
     return box
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtWidgets import QWidget
 
 from desktop.buttons import push_button
 from desktop.improve.plan_lines import PlanLines
 from desktop.improve.scatter import PlanPoint, Scatter
+from desktop.labels import SaidLabel, plain_label
+from desktop.layouts import REST, holder, in_column, in_row, split, stacked
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import duration_text
 from engine.worker.contract.build import LastBuild
@@ -55,10 +55,7 @@ class ChoiceView(QWidget):
         self.use = push_button("check", "Use this plan", lambda: self._want(self.use_wanted))
         self.run = push_button("run", "Use and run", lambda: self._want(self.run_wanted))
         self.see = push_button("edit", "What it changes", lambda: self._want(self.plan_wanted))
-        self._empty = QLabel(
-            EMPTY, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
-        )
-        self._stack = QStackedWidget()
+        self._empty = plain_label(EMPTY, wraps=True, centred=True)
         self._lay_out()
         self.chart.walked.connect(self._follow_chart)
         self.chart.picked.connect(self.use_wanted)
@@ -103,22 +100,9 @@ class ChoiceView(QWidget):
             self.chart.go_to(row.point.plan)
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self.see)
-        buttons.addWidget(self.run)
-        buttons.addWidget(self.use)
-        side = QWidget()
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.table, 1)
-        column.addLayout(buttons)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(split((self.chart, side), (560, 520)))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addWidget(self.verdict)
-        layout.addWidget(self._stack, 1)
+        side = holder((self.table, 1), in_row(REST, self.see, self.run, self.use))
+        self._stack = stacked(self._empty, split((self.chart, side), (560, 520)))
+        in_column(self.verdict, (self._stack, 1), on=self, margins=(8, 8, 8, 8))
 
 
 def points_of_report(last: LastBuild, names: Mapping[int, str]) -> tuple[list[PlanPoint], dict[int, str]]:

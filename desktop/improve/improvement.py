@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop.client import Failed
 from desktop.improve.plan_lines import PlanLines, lines_of_report
 from desktop.improve.plan_tree import PlanTree
+from desktop.run_queue import CONTINUABLE
 from desktop.workspace import Workspace
 from engine.worker.contract import build, queue
 from engine.worker.contract.build import BuildFiles, BuildSetup, LastBuild, PlanDetails, PlanWords, SideBySide
 from engine.worker.contract.events import BuildFinished, BuildProgress, BuildStarted, CaseChanged, Event, PlaceStarted
 from engine.worker.contract.queue import Question, QueueEntry
-
-INTERRUPTED: Final = ("running", "cancelled", "failed")
-"""States of the queue's entry from which a build goes on, when it does not go on already."""
 
 
 class Improvement(QObject):
@@ -71,7 +69,7 @@ class Improvement(QObject):
     @property
     def can_continue(self) -> bool:
         """Say whether a build was begun and not brought to its end."""
-        return self.entry is not None and self.entry.state in INTERRUPTED and not self.is_going
+        return self.entry is not None and self.entry.state in CONTINUABLE and not self.is_going
 
     def load(self) -> None:
         """Bring up to date which questions there are, and what is known of the one that is chosen."""

@@ -6,16 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from desktop.buttons import choice_box
 from desktop.improve.diff_view import REMOVED, OnlyHereHighlighter, TextView
 from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
+from desktop.labels import SaidLabel, plain_label
+from desktop.layouts import in_column, in_row, split
 from desktop.plain_text import plain
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.words import counted
 from engine.worker.contract.build import SideBySide
 
@@ -35,7 +34,7 @@ class OutputsView(QWidget):
         self._plan = 0
         self.other = choice_box("Plan to compare with", narrow=True)
         self.document = choice_box("Document", narrow=True)
-        self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.title = plain_label()
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.note = SaidLabel("About these outputs", wraps=True)
         self.left, self.right = TextView("Output of the plan before"), TextView("Output of the chosen plan")
@@ -98,9 +97,7 @@ class OutputsView(QWidget):
         self.note.setText(f"Of this document {left} at the left, {right} at the right{same}.")
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(QLabel("Document", textFormat=Qt.TextFormat.PlainText))
-        top.addWidget(self.document, 1)
+        top = in_row(plain_label("Document"), (self.document, 1))
         sides: list[QWidget] = []
         for head, side in ((self.other, self.left), (self.title, self.right)):
             column = QWidget()
@@ -111,11 +108,7 @@ class OutputsView(QWidget):
             inside.setRowMinimumHeight(0, self.other.sizeHint().height())
             inside.setRowStretch(1, 1)
             sides.append(column)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addLayout(top)
-        layout.addWidget(split(sides, (300, 300)), 1)
-        layout.addWidget(self.note)
+        in_column(top, (split(sides, (300, 300)), 1), self.note, on=self, margins=(8, 8, 8, 8))
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]], reason: str) -> str:

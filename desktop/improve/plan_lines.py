@@ -72,7 +72,7 @@ class PlanLines:
                 self.documents, self.rows = event.documents, event.rows
                 return self._change(event.plan)
             case CandidateFound():
-                return self._find(event)
+                return self._change(event.plan, parent=event.parent, directive=event.directive, words=event.words)
             case CandidateDropped():
                 return self._drop(event)
             case CandidateRated():
@@ -109,9 +109,6 @@ class PlanLines:
     def _change(self, id: int, **known: Any) -> int:
         self.lines[id] = replace(self.lines.get(id, PlanLine(id)), **known)
         return id
-
-    def _find(self, event: CandidateFound) -> int:
-        return self._change(event.plan, parent=event.parent, directive=event.directive, words=event.words)
 
     def _drop(self, event: CandidateDropped) -> int:
         if not event.plan:

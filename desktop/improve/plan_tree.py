@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QFont
 
 from desktop.improve.plan_lines import PlanLine, PlanLines
+from desktop.labels import in_bold
 from desktop.plain_text import plain
 from desktop.words import counted, duration_text
 from engine.worker.contract.build import PlanWords
@@ -50,7 +51,8 @@ class PlanTree(QAbstractItemModel):
     def show_words(self, words: Mapping[str, PlanWords]) -> None:
         """Name directives by these titles, and explain them."""
         self._words = words
-        self._redraw()
+        for id in self._above:
+            self._tell(id)
 
     def show_lines(self, lines: PlanLines) -> None:
         """Show other plans."""
@@ -139,7 +141,7 @@ class PlanTree(QAbstractItemModel):
             int(Qt.ItemDataRole.AccessibleTextRole): lambda: self._spoken(line, index.column()),
             int(Qt.ItemDataRole.ToolTipRole): lambda: self._tip(line),
             int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(index.column()),
-            int(Qt.ItemDataRole.FontRole): lambda: _bold() if line.stands else None,
+            int(Qt.ItemDataRole.FontRole): lambda: in_bold(QFont()) if line.stands else None,
             PLAN_ROLE: lambda: line.id,
         }
         answer = answers.get(int(role))
@@ -202,10 +204,6 @@ class PlanTree(QAbstractItemModel):
     def _tell(self, id: int) -> None:
         self.dataChanged.emit(self.index_of(id), self.index_of(id, len(COLUMNS) - 1))
 
-    def _redraw(self) -> None:
-        for id in self._above:
-            self._tell(id)
-
 
 def _plan(index: Index) -> int:
     return int(index.internalId()) if index.isValid() else 0
@@ -214,9 +212,3 @@ def _plan(index: Index) -> int:
 def _side(column: int) -> Qt.AlignmentFlag:
     is_number = COLUMNS[column] in ("Rating", "Rows", "Time")
     return (Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft) | Qt.AlignmentFlag.AlignVCenter
-
-
-def _bold() -> QFont:
-    font = QFont()
-    font.setBold(True)
-    return font

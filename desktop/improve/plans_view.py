@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QTreeView,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,9 +22,9 @@ from desktop.improve.diff_view import DiffView
 from desktop.improve.improvement import Improvement
 from desktop.improve.outputs_view import OutputsView, plan_names
 from desktop.improve.plan_tree import PLAN_ROLE
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import in_column, split
 from desktop.plain_text import plain
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.words import counted, duration_text
 from engine.worker.contract.build import PartRatings, PlanDetails, Rating
 
@@ -63,13 +62,10 @@ class PlansView(QWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.change, self.outputs = ChangeView(), OutputsView(improvement)
         self.change.clear(_NO_PLAN)
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("The chosen plan")
+        self.tabs = with_name(QTabWidget(), "The chosen plan")
         self.tabs.addTab(self.change, "What it changes")
         self.tabs.addTab(self.outputs, "What it writes")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split((self.tree, self.tabs), (480, 610)))
+        in_column(split((self.tree, self.tabs), (480, 610)), on=self)
         self._following = QTimer(self, interval=_FOLLOW_MILLISECONDS, singleShot=True)
         self._following.timeout.connect(self.refresh)
         self._fitting = QTimer(self, interval=_FIT_MILLISECONDS, singleShot=True)
@@ -175,15 +171,12 @@ class ChangeView(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.diff = DiffView()
-        self.ratings = QTreeWidget()
-        self.ratings.setAccessibleName("How the plan was rated")
+        self.ratings = with_name(QTreeWidget(), "How the plan was rated")
         self.ratings.setHeaderHidden(True)
         self.ratings.setWordWrap(True)
         self.ratings.setUniformRowHeights(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addWidget(self.words)
-        layout.addWidget(split((self.diff, self.ratings), (330, 190), upright=True), 1)
+        below = split((self.diff, self.ratings), (330, 190), upright=True)
+        in_column(self.words, (below, 1), on=self, margins=(8, 8, 8, 8))
 
     def clear(self, why: str) -> None:
         """Show nothing but why that is so."""

@@ -145,7 +145,7 @@ class Scatter(QWidget):
     def place(self, point: PlanPoint) -> QPointF:
         """Return where a point is drawn."""
         field = self._field()
-        across = point.seconds / self._most_seconds()
+        across = point.seconds / self._ticks()[-1]
         up = (min(max(point.score, LOWEST), HIGHEST) - LOWEST) / (HIGHEST - LOWEST)
         return QPointF(field.left() + across * field.width(), field.bottom() - up * field.height())
 
@@ -162,9 +162,6 @@ class Scatter(QWidget):
     def _field(self) -> QRectF:
         left, top, below = self._left, self.line - 2.0, 2 * self.line + 8.0
         return QRectF(left, top, self.width() - left - RIGHT, self.height() - top - below)
-
-    def _most_seconds(self) -> float:
-        return self._ticks()[-1]
 
     def _ticks(self) -> list[float]:
         return ticks_up_to(max((point.seconds for point in self.points), default=60.0) * 1.05)

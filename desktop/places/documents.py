@@ -9,35 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QPushButton,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QTabWidget, QWidget
 
 from desktop.actions import Actions, offer_on_right_click
 from desktop.case_dialogs import ask_for_files, ask_for_folder, ask_for_watched_folder
 from desktop.documents_model import COLUMNS, DocumentsModel
-from desktop.documents_selection import DocumentsSelection
 from desktop.facets import FacetsPanel
 from desktop.failures_view import FailuresView, outer_file
 from desktop.hits_view import HitsView
 from desktop.ingest_panel import IngestPanel
-from desktop.open_case import while_open
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_column, in_row, split, stacked
 from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no, input_dialog
 from desktop.run_queue import these_documents
 from desktop.searches import SearchesButton
-from desktop.splitters import split
+from desktop.selected_rows import DocumentsSelection
 from desktop.tables import Table, make_table
 from desktop.terms_dialog import TermsDialog
 from desktop.theme import icon
@@ -153,7 +142,7 @@ class DocumentsPlace(Place):
 
     def toggle_star(self) -> None:
         """Give the selected documents a star; take it off when all have one."""
-        self.selection.use(self._toggle_star)
+        self.selection.rows.use(self._toggle_star)
 
     def _toggle_star(self, chosen: list[str]) -> None:
         def known(starred: tuple[str, ...]) -> None:
@@ -161,12 +150,12 @@ class DocumentsPlace(Place):
 
         if chosen:
             only = {"starred": True, "removed": self._shows_removed()}
-            self.workspace.ask(documents.IDS, while_open(self.workspace, known), only=only)
+            self.workspace.ask(documents.IDS, self.workspace.while_open(known), only=only)
 
     def tag(self, name: str, *, on: bool = True) -> None:
         """Tag the selected documents, or take a tag off them."""
         if name.strip():
-            self.selection.use(lambda chosen: self._tag(chosen, name, on=on))
+            self.selection.rows.use(lambda chosen: self._tag(chosen, name, on=on))
 
     def _tag(self, chosen: list[str], name: str, *, on: bool) -> None:
         if chosen:
@@ -202,7 +191,7 @@ class DocumentsPlace(Place):
             space.said.emit(f"There are no new documents for {question.name}.", "It has already read them all.")
         else:
             choice = these_documents(question.documents)
-            then = while_open(space, lambda saved: space.answer_wanted.emit(saved["path"], choice))
+            then = space.while_open(lambda saved: space.answer_wanted.emit(saved["path"], choice))
             space.ask("ask.question_of", then, run=question.run)
 
     def _learn_question(self) -> None:
@@ -212,7 +201,7 @@ class DocumentsPlace(Place):
 
     def _look_for_new(self, then: Callable[[NewToQuestion | None], None]) -> None:
         run = self.workspace.shown_results.get("run", "")
-        self.workspace.ask(documents.NEW, while_open(self.workspace, then), run=run)
+        self.workspace.ask(documents.NEW, self.workspace.while_open(then), run=run)
 
     def _mark_new(self, question: NewToQuestion | None) -> None:
         self._question = question
@@ -241,10 +230,10 @@ class DocumentsPlace(Place):
                 "These documents are already removed.", "To undo that, choose Put back into the case."
             )
         else:
-            self.selection.use(self._look_at_removal)
+            self.selection.rows.use(self._look_at_removal)
 
     def _look_at_removal(self, chosen: list[str]) -> None:
-        asked = while_open(self.workspace, partial(self._ask_removal, chosen))
+        asked = self.workspace.while_open(partial(self._ask_removal, chosen))
         self.workspace.ask(documents.REMOVAL, asked, documents=chosen)
 
     def put_back(self) -> None:
@@ -254,7 +243,7 @@ class DocumentsPlace(Place):
                 "Only removed documents can be put back.", "Tick Removed from the case, and select some of them."
             )
             return
-        self.selection.use(lambda chosen: self.workspace.edit("documents.remove", documents=chosen, on=False))
+        self.selection.rows.use(lambda chosen: self.workspace.edit("documents.remove", documents=chosen, on=False))
 
     def _shows_removed(self) -> bool:
         return bool(self.facets.chosen().get("removed"))
@@ -312,8 +301,7 @@ class DocumentsPlace(Place):
             placeholderText='Search all documents: words, "a phrase", offic*', clearButtonEnabled=True
         )
         self.words.setAccessibleName("Search all documents")
-        self.names = QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True)
-        self.names.setAccessibleName("Filter by name")
+        self.names = with_name(QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True), "Filter by name")
         self.names.setMaximumWidth(200)
         add = QPushButton(icon("folder"), "Add")
         menu = QMenu(add)
@@ -322,37 +310,22 @@ class DocumentsPlace(Place):
         menu.addAction("Watch a folder for new files…", self.ask_for_watched)
         self._unwatch = menu.addMenu("Stop watching")
         add.setMenu(menu)
-        self._watching = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._watching = plain_label(wraps=True)
         self._watching.hide()
-        top = QHBoxLayout()
-        top.addWidget(self.words, 1)
-        top.addWidget(self.searches)
-        top.addWidget(self.names)
-        top.addWidget(add)
-        self._empty = QLabel(
-            "No documents yet.\nDrop a folder of records on this window, or choose Add.",
-            alignment=Qt.AlignmentFlag.AlignCenter,
-            textFormat=Qt.TextFormat.PlainText,
+        top = in_row((self.words, 1), self.searches, self.names, add)
+        self._empty = plain_label(
+            "No documents yet.\nDrop a folder of records on this window, or choose Add.", centred=True
         )
-        self._nothing = QLabel(
-            "No document fits the filters.", alignment=Qt.AlignmentFlag.AlignCenter, textFormat=Qt.TextFormat.PlainText
-        )
-        self._stack = QStackedWidget()
-        for shown in (self.table, self._empty, self._nothing):
-            self._stack.addWidget(shown)
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Documents, lines found, files not read")
+        self._nothing = plain_label("No document fits the filters.", centred=True)
+        self._stack = stacked(self.table, self._empty, self._nothing)
+        self.tabs = with_name(QTabWidget(), "Documents, lines found, files not read")
         self.tabs.addTab(self._stack, "Documents")
         self.tabs.addTab(self.hits, "Lines found")
         self.tabs.addTab(self.failures, "Not read")
         self.facets.setMinimumWidth(120)
         self.viewer.setMinimumWidth(300)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 8)
-        layout.addLayout(top)
-        layout.addWidget(self._watching)
-        layout.addWidget(self.ingest)
-        layout.addWidget(split((self.facets, self.tabs, self.viewer), (250, 440, 440), (0, 3, 3)), 1)
+        parts = split((self.facets, self.tabs, self.viewer), (250, 440, 440), (0, 3, 3))
+        in_column(top, self._watching, self.ingest, (parts, 1), on=self, margins=(12, 10, 12, 8))
 
     def _connect(self) -> None:
         space = self.workspace
@@ -456,7 +429,7 @@ class DocumentsPlace(Place):
     def _count(self) -> None:
         """Count for the filters, once for all that asked for it in one turn of the event loop, and after the rows."""
         if self.workspace.case:
-            shown = while_open(self.workspace, self.facets.show_counts)
+            shown = self.workspace.while_open(self.facets.show_counts)
             self.workspace.ask(documents.FACETS, shown, only=self._listed())
 
     def _show_total(self, total: int) -> None:

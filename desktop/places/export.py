@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,11 +23,11 @@ from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
 from desktop.check_boxes import CheckBox, RadioButton
 from desktop.file_dialogs import save_dialog
-from desktop.open_case import while_open
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import REST, holder, in_column, in_row
 from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.results_layout import run_text
-from desktop.said_label import SaidLabel
 from desktop.selected_rows import MOST_SELECTED
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -75,22 +74,13 @@ class ExportPlace(Place):
         self._rows: tuple[str, ...] | None = ()  # those selected in Results; None while they are on their way
         self._make_options()
         self._make_end()
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setSpacing(10)
-        for part in (self._format_box(), self._what_box(), self._file_row()):
-            column.addWidget(part)
-        column.addWidget(self.hidden_note)
-        column.addLayout(self._buttons())
-        column.addWidget(self.told)
-        column.addStretch(1)
+        boxes = (self._format_box(), self._what_box(), self._file_row())
+        page = holder(*boxes, self.hidden_note, self._buttons(), self.told, REST, margins=None, spacing=10)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 6, 12, 8)
-        layout.addWidget(area)
+        in_column(area, on=self, margins=(12, 6, 12, 8))
         workspace.job.changed.connect(self._show_job)
         workspace.job.finished.connect(self._finished)
         workspace.job.failed.connect(lambda message, advice: self._failed())
@@ -207,9 +197,7 @@ class ExportPlace(Place):
         self.wide_form = RadioButton("One row for each result (wide)")
         self.long_form = RadioButton("One row for each place that a value was found in (long)")
         self.wide_form.setChecked(True)
-        self.reviews = choice_box("Reviews")
-        for key, title in _REVIEWS:
-            self.reviews.addItem(title, key)
+        self.reviews = choice_box("Reviews", _REVIEWS)
         self.reviews.setCurrentIndex(2)
         self.drop_rejected = CheckBox("Leave out rows that were rejected")
         self.drop_rejected.setChecked(True)
@@ -220,12 +208,11 @@ class ExportPlace(Place):
 
     def _format_box(self) -> QGroupBox:
         box = QGroupBox("Format")
-        layout = QVBoxLayout(box)
         self._formats = QButtonGroup(self)
         for number, (suffix, title, explained) in enumerate(FORMATS):
             button = RadioButton(f"{title} (.{suffix}): {explained}")
             self._formats.addButton(button, number)
-            layout.addWidget(button)
+        in_column(*self._formats.buttons(), on=box, margins=None)
         self._formats.button(0).setChecked(True)
         self._formats.idToggled.connect(lambda number, on: self._format_chosen() if on else None)
         return box
@@ -234,29 +221,18 @@ class ExportPlace(Place):
         box = QGroupBox("What")
         form = QFormLayout(box)
         form.addRow("Results of", self.runs)
-        rows = QVBoxLayout()
-        for part in (self.only_selected, self.only_columns, self.drop_rejected, self.despite_changes):
-            rows.addWidget(part)
-        form.addRow("Parts", rows)
-        shape = QVBoxLayout()
-        shape.addWidget(self.wide_form)
-        shape.addWidget(self.long_form)
-        form.addRow("Form", shape)
+        rows = (self.only_selected, self.only_columns, self.drop_rejected, self.despite_changes)
+        form.addRow("Parts", in_column(*rows))
+        form.addRow("Form", in_column(self.wide_form, self.long_form))
         form.addRow("Reviews", self.reviews)
-        text = QVBoxLayout()
-        text.addWidget(self.bom)
-        text.addWidget(self.joined)
-        form.addRow("Text", text)
+        form.addRow("Text", in_column(self.bom, self.joined))
         return box
 
     def _file_row(self) -> QGroupBox:
         box = QGroupBox("File")
-        self.file = QLineEdit(placeholderText="Where to write it", clearButtonEnabled=True)
-        self.file.setAccessibleName("File to write")
+        self.file = with_name(QLineEdit(placeholderText="Where to write it", clearButtonEnabled=True), "File to write")
         self.file.textChanged.connect(lambda text: self._file_typed())
-        row = QHBoxLayout(box)
-        row.addWidget(self.file, 1)
-        row.addWidget(push_button("folder", "Choose…", self.ask_file))
+        in_row((self.file, 1), push_button("folder", "Choose…", self.ask_file), on=box, margins=None)
         return box
 
     def _make_end(self) -> None:
@@ -265,15 +241,11 @@ class ExportPlace(Place):
         self.cancel = push_button("cancel", "Cancel", self.workspace.job.cancel)
         self.open_file = push_button("documents", "Open the file", lambda: self._open(self._written))
         self.open_folder = push_button("folder", "Open its folder", lambda: self._open(str(Path(self._written).parent)))
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName("Progress of the export")
+        self.bar = with_name(QProgressBar(), "Progress of the export")
         self.told = SaidLabel("What was exported", wraps=True)
 
     def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        for part in (self.start, self.cancel, self.bar, self.open_file, self.open_folder):
-            row.addWidget(part)
-        row.addStretch(1)
+        row = in_row(self.start, self.cancel, self.bar, self.open_file, self.open_folder, REST)
         for part in (self.cancel, self.bar, self.open_file, self.open_folder):
             part.hide()
         return row
@@ -300,15 +272,15 @@ class ExportPlace(Place):
         self._ask_runs()
 
     def _ask_runs(self) -> None:
-        self.workspace.ask(RUNS, while_open(self.workspace, self._show_runs))
+        self.workspace.ask(RUNS, self.workspace.while_open(self._show_runs))
 
     def _ask_rows(self) -> None:
         """Find out which rows are selected in Results: not all of them may be there."""
         selected = self.workspace.shown_results.get("selected")
         self._rows = None if selected else ()
         if selected:
-            take = while_open(self.workspace, self._take_rows)
-            self.workspace.ask(IDS, take, while_open(self.workspace, self._no_rows), **selected)
+            take = self.workspace.while_open(self._take_rows)
+            self.workspace.ask(IDS, take, self.workspace.while_open(self._no_rows), **selected)
 
     def _take_rows(self, rows: tuple[str, ...]) -> None:
         self._rows = rows
@@ -322,7 +294,7 @@ class ExportPlace(Place):
         """Ask whether the run's values rest on text that pages do not show."""
         self.hidden_note.hide()
         if run := self.runs.currentData():
-            self.workspace.ask(HIDDEN, while_open(self.workspace, self._show_hidden), run=run)
+            self.workspace.ask(HIDDEN, self.workspace.while_open(self._show_hidden), run=run)
         self._enable()
 
     def _show_hidden(self, note: HiddenNote) -> None:
@@ -387,7 +359,7 @@ class ExportPlace(Place):
             self.told.setText("Nothing was written.")
             self._show_job()
             if (refusal := self.workspace.job.refusal) is not None:
-                allow = while_open(self.workspace, lambda: self.export(**refusal.granted({})))
+                allow = self.workspace.while_open(lambda: self.export(**refusal.granted({})))
                 self.workspace.permission_wanted.emit(refusal, allow)
 
     def _case_opened(self) -> None:

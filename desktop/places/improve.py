@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QSizePolicy,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QProgressBar, QSizePolicy, QTabWidget, QWidget
 
 from desktop.actions import Actions
 from desktop.buttons import choice_box, push_button
@@ -24,14 +14,16 @@ from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_r
 from desktop.improve.improvement import Improvement
 from desktop.improve.plans_view import PlansView
 from desktop.improve.told import can_rate, folder_text, going_text, gold_text, state_text, verdict_text
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import REST, holder, in_column, in_row, stacked
 from desktop.opening import open_outside
 from desktop.place import Place
 from desktop.plain_text import plain
-from desktop.said_label import SaidLabel
 from desktop.workspace import Workspace
 from engine.worker.contract.build import BuildSetup
 
 _MAKE_ONE = "Write one in Question and preview it. Then Redwell looks here for better ways to ask it."
+_SO_FAR = "The plans so far. Times are estimated from a few documents; they are surer at the end."
 _NO_QUESTION = f"There is no question to improve yet.\n\n{_MAKE_ONE}"
 
 
@@ -131,33 +123,20 @@ class ImprovePlace(Place):
         self.questions.setMinimumContentsLength(18)
         self.status = SaidLabel("What is going on")
         self.status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName("Time that is spent")
+        self.bar = with_name(QProgressBar(), "Time that is spent")
         self.bar.setFixedWidth(150)
         self.bar.setTextVisible(False)
         self.go = push_button("improve", "Improve", self.start)
         self.halt = push_button("cancel", "Stop", self.stop)
         self.report = push_button("open", "Report", self.open_report)
-        top = QHBoxLayout()
-        top.addWidget(self.questions)
-        top.addWidget(self.status, 1)
-        for widget in (self.bar, self.report, self.halt, self.go):
-            top.addWidget(widget)
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("Improving")
+        top = in_row(self.questions, (self.status, 1), self.bar, self.report, self.halt, self.go)
+        self.tabs = with_name(QTabWidget(), "Improving")
         self.tabs.setDocumentMode(True)
         for view, title in ((self.before, "Before"), (self.plans, "Plans"), (self.choice, "Choice")):
             self.tabs.addTab(view, title)
-        self._none = QLabel(
-            _NO_QUESTION, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
-        )
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._none)
-        self._stack.addWidget(self.tabs)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 8)
-        layout.addLayout(top)
-        layout.addWidget(self._stack, 1)
+        self._none = plain_label(_NO_QUESTION, wraps=True, centred=True)
+        self._stack = stacked(self._none, self.tabs)
+        in_column(top, (self._stack, 1), on=self, margins=(12, 10, 12, 8))
 
     def _connect(self) -> None:
         model, space = self.improvement, self.workspace
@@ -251,11 +230,7 @@ class ImprovePlace(Place):
             verdict = verdict_text(model.last, names.get(model.last.chosen, ""))
         else:
             points, remarks = points_of_lines(lines, names), {}
-            verdict = (
-                "The plans so far. Times are estimated from a few documents; they are surer at the end."
-                if points
-                else ""
-            )
+            verdict = _SO_FAR if points else ""
         self.choice.show_points(points, remarks, verdict)
         count = len(lines.lines) - 1
         self.tabs.setTabText(1, f"Plans ({count:,})" if count > 0 else "Plans")
@@ -279,18 +254,10 @@ class BeforeView(QWidget):
         self.folder = SaidLabel("How long the question takes now", wraps=True)
         self.gold = SaidLabel("Reviewed rows", wraps=True)
         self.trouble = SaidLabel("What is wrong with the question", wraps=True)
-        intro = QLabel(_INTRO, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        column = QWidget()
+        intro = plain_label(_INTRO, wraps=True)
+        column = holder(intro, self.form, self.folder, self.gold, self.trouble, REST, spacing=12)
         column.setMaximumWidth(MOST_WIDTH)
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        for widget in (intro, self.form, self.folder, self.gold, self.trouble):
-            layout.addWidget(widget)
-        layout.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 10, 8, 8)
-        layout.addWidget(column)
+        in_column(column, on=self, margins=(8, 10, 8, 8))
 
     def show_setup(self, setup: BuildSetup | None, trouble: str) -> None:
         """Show what is known, or why nothing is."""

@@ -7,24 +7,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QWidget
 
 from desktop.actions import Actions
 from desktop.buttons import push_button
 from desktop.client import Answer
 from desktop.file_dialogs import ask_for_file
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import REST, holder, in_column, in_row, split
 from desktop.place import Place
 from desktop.question_box import YesOrNo, ask_yes_or_no
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.tables import make_table, stretch_section
 from desktop.words import for_window, size_text
 from desktop.workspace import Workspace
@@ -224,15 +217,10 @@ class ModelsPlace(Place):
         self.status = SaidLabel(
             "What is done with models", "Drop a .gguf file on the window to add a model.", wraps=True
         )
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName("How far it is")
+        self.bar = with_name(QProgressBar(), "How far it is")
         self.bar.setFixedWidth(180)
         self.stop_button = push_button("cancel", "Stop", self.stop)
-        top = QHBoxLayout()
-        top.addWidget(self.status, 1)
-        top.addWidget(self.bar)
-        top.addWidget(self.stop_button)
-        top.addWidget(push_button("add", "Add a file…", self.choose_file))
+        top = in_row((self.status, 1), self.bar, self.stop_button, push_button("add", "Add a file…", self.choose_file))
         self.buttons = {
             "install": push_button("download", "Install", self.install),
             "choose": push_button("check", "Use as default", self.choose),
@@ -240,20 +228,8 @@ class ModelsPlace(Place):
             "check": push_button("retry", "Verify", self.check),
             "remove": push_button("remove", "Remove…", self.ask_remove),
         }
-        row = QHBoxLayout()
-        for button in self.buttons.values():
-            row.addWidget(button)
-        row.addStretch(1)
-        below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.addLayout(row)
-        column.addWidget(self.details)
-        column.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 8)
-        layout.addLayout(top)
-        layout.addWidget(split((self.table, below), (320, 240), upright=True), 1)
+        below = holder(in_row(*self.buttons.values(), REST), self.details, REST, margins=(0, 8, 0, 0))
+        in_column(top, (split((self.table, below), (320, 240), upright=True), 1), on=self, margins=(12, 10, 12, 8))
 
     def _show(self, rows: list[ModelFacts]) -> None:
         current = self.current()
@@ -349,7 +325,7 @@ class ModelDetails(QWidget):
         for place, (key, title) in enumerate(_TITLES.items()):
             fact = SaidLabel(title, wraps=True)
             fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            grid.addWidget(QLabel(title, textFormat=Qt.TextFormat.PlainText), place, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(plain_label(title), place, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(fact, place, 1)
             self._facts[key] = fact
 

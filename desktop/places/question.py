@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QLabel, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget, QWidget
 
 from desktop.actions import Actions
 from desktop.file_dialogs import PIPELINES, ask_for_file, save_dialog
-from desktop.open_case import while_open
+from desktop.labels import plain_label, with_name
+from desktop.layouts import holder, in_column, split, stacked
 from desktop.place import Place
 from desktop.question.begin_view import BeginView
 from desktop.question.cards import CardList
@@ -21,7 +21,7 @@ from desktop.question.header import Header
 from desktop.question.texts import YamlEditor
 from desktop.question.try_panel import TryPanel
 from desktop.question_box import input_dialog
-from desktop.splitters import split
+from desktop.settings_values import texts_of
 from desktop.workspace import Workspace
 
 MOST_ELSEWHERE = 8
@@ -187,7 +187,7 @@ class QuestionPlace(Place):
             self.workspace.client.ask("ask.read", read, text=saved["text"])
 
         self.workspace.place_wanted.emit(self.name)
-        self.workspace.ask("ask.question_of", while_open(self.workspace, opened), run=run)
+        self.workspace.ask("ask.question_of", self.workspace.while_open(opened), run=run)
 
     def _show_saved(self, saved: dict[str, Any], drafted: dict[str, Any] | None) -> None:
         self._let_go()
@@ -216,7 +216,7 @@ class QuestionPlace(Place):
             self.document.begin(text, name)
             then()
 
-        self.workspace.ask("pipelines.list", while_open(self.workspace, named))
+        self.workspace.ask("pipelines.list", self.workspace.while_open(named))
 
     def _begin_asked(self, text: str, title: str, what: str) -> None:
         """Go on with the question of the box: run it, improve it, keep it, or show its steps."""
@@ -316,27 +316,17 @@ class QuestionPlace(Place):
             "try": self.try_now,
             "run": self.run,
         }
-        self.tabs = QTabWidget()
-        self.tabs.setAccessibleName("YAML and trial")
+        self.tabs = with_name(QTabWidget(), "YAML and trial")
         self.tabs.addTab(self.yaml, "YAML")
         self.tabs.addTab(self.trial, "Try")
         self.cards.setMinimumWidth(340)
         self.tabs.setMinimumWidth(320)
-        self._refused = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._refused = plain_label(wraps=True)
         self._refused.hide()
-        editing = QWidget()
-        column = QVBoxLayout(editing)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.addWidget(self.header)
-        column.addWidget(self._refused)
-        column.addWidget(split((self.cards, self.tabs), (540, 560)), 1)
-        self._editing = editing
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.begin)
-        self._stack.addWidget(editing)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
+        parts = split((self.cards, self.tabs), (540, 560))
+        self._editing = holder(self.header, self._refused, (parts, 1), margins=(12, 8, 12, 8))
+        self._stack = stacked(self.begin, self._editing)
+        in_column(self._stack, on=self)
 
     def _connect(self) -> None:
         document, space = self.document, self.workspace
@@ -452,7 +442,7 @@ class QuestionPlace(Place):
             dialog.open()
 
     def _ask_rename(self) -> None:
-        self._ask_name("Rename the question", self.document.file.name, self.document.file.rename)
+        self._ask_name("Rename the question", self.document.file.name, self.document.keeper.rename)
 
     def _ask_duplicate(self) -> None:
         self._ask_name("Duplicate the question", f"{self.document.file.name} copy", self._duplicate)
@@ -469,9 +459,7 @@ class QuestionPlace(Place):
             self.document.save(str(self.document.file.folder / f"{name}.yaml"))
 
     def _elsewhere(self) -> list[str]:
-        value = self.workspace.settings.value(self._key(), [])
-        paths = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        return [str(path) for path in paths if path]
+        return texts_of(self.workspace.settings, self._key())
 
     def _remember(self, path: str) -> None:
         """Keep pipelines that lie elsewhere; those beside the case are found by looking."""

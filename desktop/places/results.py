@@ -10,8 +10,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions, offer_on_right_click
-from desktop.groups_panel import GroupsPanel
-from desktop.open_case import while_open
 from desktop.paged_model import NOT_HERE, ROW_ROLE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
@@ -54,7 +52,6 @@ class ResultsPlace(Place):
         self.review = ResultsReview(workspace, self.model, self.table, self.selection, self.parts.progress)
         self.evidence, self.names, self.answers = self.parts.evidence, self.parts.names, self.parts.answers
         self.charts, self.groups = self.parts.charts, self.parts.groups
-        self.columns = ResultsColumns(self.model, self.table, self.groups)
         self._note = ("", "")  # the run and the text of the note written last
         self._document = ""
         self._asked_again = False
@@ -133,7 +130,7 @@ class ResultsPlace(Place):
         def add(text: str, do: Any, shortcut: str, icon_name: str = "") -> QAction:
             return actions.add(text, do, menu="Results", shortcut=shortcut, icon_name=icon_name)
 
-        review, columns = self.review, self.columns
+        review = self.review
         self._own_keys = [
             add("&Next row", lambda: self.table.move_row(1), "J", "next"),
             add("&Previous row", lambda: self.table.move_row(-1), "K", "previous"),
@@ -150,13 +147,13 @@ class ResultsPlace(Place):
         of_cells.append(add("Show the docu&ment in Documents", self.open_document, "Ctrl+Shift+D"))
         add("&Filter this column", self.table.focus_filter, "Ctrl+Shift+F", "search")
         add("&Show all rows", self.clear_filters, "Ctrl+Shift+E")
-        of_cells.append(add("&Group by this column", columns.group_by_current, "Ctrl+Shift+G"))
-        add("F&old or unfold the group", columns.fold_current, "Ctrl+Alt+G", "fold")
+        of_cells.append(add("&Group by this column", self.group_by_current, "Ctrl+Shift+G"))
+        add("F&old or unfold the group", self.fold_current, "Ctrl+Alt+G", "fold")
         add("Fold all groups", lambda: self.model.fold_all(on=True), "Ctrl+Alt+Z")
         add("Unfold all groups", lambda: self.model.fold_all(on=False), "Ctrl+Alt+U", "unfold")
-        of_cells.append(add("&Hide this column", columns.hide_current, "Ctrl+Shift+H"))
+        of_cells.append(add("&Hide this column", self.hide_current, "Ctrl+Shift+H"))
         add("Show all co&lumns", self.table.show_all_columns, "Ctrl+Shift+J")
-        of_cells.append(add("P&in this column, or let it go", columns.pin_current, "Ctrl+Shift+P", "pin"))
+        of_cells.append(add("P&in this column, or let it go", self.pin_current, "Ctrl+Shift+P", "pin"))
         add("Save revie&wed rows as right answers…", review.ask_gold, "Ctrl+Alt+W", "save")
         add("Where this na&me comes from", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
@@ -173,8 +170,8 @@ class ResultsPlace(Place):
         self.parts.choose_run(run)
         self.parts.said.clear()
         self.parts.improve.hide()
-        show = while_open(self.workspace, self._show_table)
-        refused = while_open(self.workspace, partial(self._not_shown, run))
+        show = self.workspace.while_open(self._show_table)
+        refused = self.workspace.while_open(partial(self._not_shown, run))
         self.workspace.ask(results.TABLE, show, refused, run=run)
 
     def open_evidence(self) -> None:
@@ -243,6 +240,32 @@ class ResultsPlace(Place):
             )
             return
         self.review.merge(column.name, names, into)
+
+    def group_by_current(self) -> None:
+        """Group by the column of the current cell."""
+        if (column := self._column()) is not None:
+            self.groups.choose(column.name)
+
+    def fold_current(self) -> None:
+        """Fold the group of the current row, or unfold it; its heading becomes the current row."""
+        heading = self.model.heading_above(self.table.currentIndex().row())
+        if heading >= 0:
+            self.table.go_to(heading, 1)
+            self.model.fold(heading)
+
+    def hide_current(self) -> None:
+        """Hide the column of the current cell."""
+        if (column := self._column()) is not None:
+            self.table.hide_column(column.name)
+
+    def pin_current(self) -> None:
+        """Pin the column of the current cell, or let it go."""
+        if (column := self._column()) is not None:
+            self.table.pin_column(column.name, on=column.name not in self.table.pinned_columns)
+
+    def _column(self) -> ColumnInfo | None:
+        """Return the column of the current cell, None where there is no current cell."""
+        return self.model.column_of(self.table.currentIndex())
 
     def clear_filters(self) -> None:
         """Show all rows again."""
@@ -350,7 +373,7 @@ class ResultsPlace(Place):
 
     def _ask_runs(self) -> None:
         if self.workspace.case:
-            self.workspace.ask(results.RUNS, while_open(self.workspace, self._show_runs))
+            self.workspace.ask(results.RUNS, self.workspace.while_open(self._show_runs))
 
     def _show_runs(self, runs: list[RunEntry]) -> None:
         with_rows = [run for run in runs if run.rows is not None]
@@ -377,7 +400,7 @@ class ResultsPlace(Place):
         self._tell_shown()
         if not table.rows:
             self.parts.show_hint(_NO_ROWS)
-        self.workspace.ask(results.CHANGES, while_open(self.workspace, self._show_changes), run=table.run)
+        self.workspace.ask(results.CHANGES, self.workspace.while_open(self._show_changes), run=table.run)
 
     def _show_changes(self, warning: str) -> None:
         """Warn of rows and lines that differ from what was recorded; nothing is shown where there are none."""
@@ -506,35 +529,3 @@ class ResultsPlace(Place):
         self.selection.fetch()
         self.workspace.said.emit(*NOT_HERE)
         return False
-
-
-class ResultsColumns:
-    """Each of these does nothing where there is no current cell."""
-
-    def __init__(self, model: ResultsModel, table: ResultsTable, groups: GroupsPanel) -> None:
-        self._model, self._table, self._groups = model, table, groups
-
-    def group_by_current(self) -> None:
-        """Group by the column of the current cell."""
-        if (column := self._current()) is not None:
-            self._groups.choose(column.name)
-
-    def fold_current(self) -> None:
-        """Fold the group of the current row, or unfold it; its heading becomes the current row."""
-        heading = self._model.heading_above(self._table.currentIndex().row())
-        if heading >= 0:
-            self._table.go_to(heading, 1)
-            self._model.fold(heading)
-
-    def hide_current(self) -> None:
-        """Hide the column of the current cell."""
-        if (column := self._current()) is not None:
-            self._table.hide_column(column.name)
-
-    def pin_current(self) -> None:
-        """Pin the column of the current cell, or let it go."""
-        if (column := self._current()) is not None:
-            self._table.pin_column(column.name, on=column.name not in self._table.pinned_columns)
-
-    def _current(self) -> ColumnInfo | None:
-        return self._model.column_of(self._table.currentIndex())

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, SignalInstance
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QStackedWidget,
-    QSystemTrayIcon,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QProgressBar, QSystemTrayIcon, QWidget
 
 from desktop.actions import Actions
 from desktop.buttons import push_button
 from desktop.check_boxes import CheckBox
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import in_column, in_row, split, stacked
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.queue_panel import QueuePanel
 from desktop.run_queue import RunQueue, name_of
 from desktop.run_view import RunView
-from desktop.said_label import SaidLabel
 from desktop.sleep import SleepInhibitor
-from desktop.splitters import split
 from desktop.theme import icon
 from desktop.words import duration_text
 from desktop.workspace import Workspace
@@ -81,7 +72,7 @@ class RunPlace(Place):
         """Add what can be done with runs."""
         add, panel = actions.add, self.panel
         add("&Start, or continue", self.start, menu="Run", shortcut="F5", icon_name="resume")
-        add("&Pause, or continue", self.pause_or_resume, menu="Run", shortcut="F6", icon_name="pause")
+        add("&Pause, or continue", self.workspace.job.pause_or_resume, menu="Run", shortcut="F6", icon_name="pause")
         add("S&top", self.cancel, menu="Run", shortcut="Shift+F5", icon_name="cancel")
         add("Run &overnight", self.overnight.toggle, menu="Run", shortcut="F7", icon_name="night")
         add("&Add a question…", panel.offer_questions, menu="Run", shortcut="Ctrl+Shift+N", icon_name="add")
@@ -107,14 +98,6 @@ class RunPlace(Place):
         else:
             self.workspace.said.emit("There is nothing to run.", "Add a question to the queue.")
 
-    def pause_or_resume(self) -> None:
-        """Begin nothing new, or go on."""
-        job = self.workspace.job
-        if job.state == "pausing":
-            job.resume()
-        else:
-            job.pause()
-
     def cancel(self) -> None:
         """Stop the run; what is finished is kept."""
         if self.queue.going is not None:
@@ -122,61 +105,38 @@ class RunPlace(Place):
 
     def show_results(self) -> None:
         """Lead to the results of the chosen run."""
-        entry = self.panel.current()
-        if entry and entry.run_id:
-            self.workspace.results_wanted.emit(entry.run_id)
+        self._lead(self.workspace.results_wanted)
 
-    def show_audit(self) -> None:
-        """Lead to the ledger of the chosen run."""
+    def _lead(self, wanted: SignalInstance) -> None:
+        """Have something of the chosen run shown: its results, its ledger, its export."""
         if (entry := self.panel.current()) and entry.run_id:
-            self.workspace.audit_wanted.emit(entry.run_id)
-
-    def show_export(self) -> None:
-        """Lead to the export of the chosen run."""
-        if (entry := self.panel.current()) and entry.run_id:
-            self.workspace.export_wanted.emit(entry.run_id)
+            wanted.emit(entry.run_id)
 
     def _build(self) -> None:
         self.status = SaidLabel("What is going on")
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName("How far the run is")
+        self.bar = with_name(QProgressBar(), "How far the run is")
         self.bar.setFixedWidth(180)
         self.go = push_button("resume", "Start", self.start)
-        self.pause = push_button("pause", "Pause", self.pause_or_resume)
+        self.pause = push_button("pause", "Pause", self.workspace.job.pause_or_resume)
         self.stop = push_button("cancel", "Stop", self.cancel)
         self.results = push_button("results", "Review", self.show_results)
         self.results.setToolTip("See the table, open the page of each cell, accept, correct and reject")
-        self.audit = push_button("search", "Ledger", self.show_audit)
+        self.audit = push_button("search", "Ledger", lambda: self._lead(self.workspace.audit_wanted))
         self.audit.setToolTip("See what became of every file and every row, and why")
-        self.export = push_button("export", "Export…", self.show_export)
+        self.export = push_button("export", "Export…", lambda: self._lead(self.workspace.export_wanted))
         self.export.setToolTip("Write the table to a file")
         self.overnight = CheckBox("Run overnight")
         self.overnight.setToolTip("Keep the computer awake until the queue is empty")
-        top = QHBoxLayout()
-        top.addWidget(self.status, 1)
-        for widget in (self.bar, self.go, self.pause, self.stop, self.overnight):
-            top.addWidget(widget)
+        top = in_row((self.status, 1), self.bar, self.go, self.pause, self.stop, self.overnight)
         self.done = SaidLabel("What to do next", wraps=True)
         self.next = QWidget()
-        row = QHBoxLayout(self.next)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.done, 1)
-        for button in (self.results, self.audit, self.export):
-            row.addWidget(button)
-        self._none = QLabel(
-            _NOT_YET, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, textFormat=Qt.TextFormat.PlainText
-        )
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._none)
-        self._stack.addWidget(self.view)
-        self._note = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        in_row((self.done, 1), self.results, self.audit, self.export, on=self.next)
+        self._none = plain_label(_NOT_YET, wraps=True, centred=True)
+        self._stack = stacked(self._none, self.view)
+        self._note = plain_label(wraps=True)
         self._note.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 8)
-        layout.addLayout(top)
-        layout.addWidget(self._note)
-        layout.addWidget(self.next)
-        layout.addWidget(split((self.panel, self._stack), (400, 700), (2, 3)), 1)
+        parts = split((self.panel, self._stack), (400, 700), (2, 3))
+        in_column(top, self._note, self.next, (parts, 1), on=self, margins=(12, 10, 12, 8))
 
     def _connect(self) -> None:
         job = self.workspace.job

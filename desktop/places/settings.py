@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QFormLayout,
-    QGroupBox,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QScrollArea,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFormLayout, QGroupBox, QProgressBar, QPushButton, QScrollArea, QSpinBox, QWidget
 
 from desktop.buttons import choice_box, push_button
+from desktop.labels import SaidLabel, plain_label, with_name
+from desktop.layouts import REST, holder, in_column, in_row
 from desktop.passphrase_dialogs import NewPassphraseDialog, PassphraseDialog
 from desktop.place import Place
-from desktop.said_label import SaidLabel
 from desktop.settings_values import font_scale_of, number_of, worker_environment
-from desktop.theme import FONT_SCALES, THEME_NAMES, THEMES
+from desktop.theme import FONT_SCALES, THEME_NAMES
 from desktop.words import counted, size_text
 from desktop.workspace import Workspace
 from engine.worker.contract.settings import MACHINE, Machine
@@ -50,19 +40,14 @@ class SettingsPlace(Place):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
         self._numbers: dict[str, QSpinBox] = {}
-        page = QWidget()
-        column = QVBoxLayout(page)
         self.encryption = EncryptionBox(workspace)
-        for box in (self._looks(), self._reading(), self._models(), self.encryption, self._privacy()):
-            column.addWidget(box)
-        column.addStretch(1)
+        boxes = (self._looks(), self._reading(), self._models(), self.encryption, self._privacy())
+        page = holder(*boxes, REST, margins=None)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setAccessibleName("Settings")
         area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 8)
-        layout.addWidget(area)
+        in_column(area, on=self, margins=(12, 10, 12, 8))
         workspace.job.changed.connect(self._offer_restart)
 
     def activate(self) -> None:
@@ -82,13 +67,9 @@ class SettingsPlace(Place):
     def _looks(self) -> QGroupBox:
         box = QGroupBox("Appearance")
         form = QFormLayout(box)
-        self.theme = _narrow(choice_box("Colours"))
-        for theme in THEMES:
-            self.theme.addItem(THEME_NAMES[theme], theme)
+        self.theme = _narrow(choice_box("Colours", THEME_NAMES.items()))
         self.theme.activated.connect(lambda index: self.theme_chosen.emit(self.theme.itemData(index)))
-        self.letters = _narrow(choice_box("Text size"))
-        for scale in FONT_SCALES:
-            self.letters.addItem(f"{scale * 100:.0f} %", scale)
+        self.letters = _narrow(choice_box("Text size", [(scale, f"{scale * 100:.0f} %") for scale in FONT_SCALES]))
         self.letters.activated.connect(lambda index: self.letters_chosen.emit(self.letters.itemData(index)))
         form.addRow("&Colours", self.theme)
         form.addRow("Text si&ze", self.letters)
@@ -110,7 +91,7 @@ class SettingsPlace(Place):
         form.addRow("Processor &threads", self._number("models/threads", "Threads of a model", 256))
         form.addRow("Longest te&xt at once (tokens)", context)
         form.addRow("Replies at the &same time", self._number("models/sequences", "Replies at the same time", 256))
-        self._machine = _hint("")
+        self._machine = plain_label(wraps=True)
         form.addRow("", self._machine)
         self.restart = push_button("retry", "Use these now", self._restart)
         form.addRow("", self.restart)
@@ -118,9 +99,9 @@ class SettingsPlace(Place):
 
     def _privacy(self) -> QGroupBox:
         box = QGroupBox("Privacy")
-        row = QHBoxLayout(box)
-        row.addWidget(_hint("See whether Redwell is cut off from the network, what was tried, and what was sent."), 1)
-        row.addWidget(push_button("offline", "Network…", self.test_wanted.emit))
+        text = "See whether Redwell is cut off from the network, what was tried, and what was sent."
+        network = push_button("offline", "Network…", self.test_wanted.emit)
+        in_row((plain_label(text, wraps=True), 1), network, on=box, margins=None)
         return box
 
     def _number(self, key: str, name: str, most: int) -> QSpinBox:
@@ -171,10 +152,6 @@ def _narrow(field: Field) -> Field:
     return field
 
 
-def _hint(text: str) -> QLabel:
-    return QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-
-
 _NONE = "Open a case to encrypt it with a passphrase."
 _PLAIN = (
     "The case {name} is not encrypted: whoever can read the file can read the records in it. Records, exports and "
@@ -196,20 +173,10 @@ class EncryptionBox(QGroupBox):
         self.encrypt = push_button("add", "Encrypt the case…", self.ask_to_encrypt)
         self.change = push_button("edit", "Change the passphrase…", self.ask_to_change)
         self.decrypt = push_button("remove", "Remove the encryption…", self.ask_to_decrypt)
-        self.progress = QProgressBar(textVisible=False)
-        self.progress.setAccessibleName("Progress of rewriting the case")
+        self.progress = with_name(QProgressBar(textVisible=False), "Progress of rewriting the case")
         self.cancel = push_button("cancel", "Cancel", workspace.job.cancel)
-        row = QHBoxLayout()
-        for button in self._buttons():
-            row.addWidget(button)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.state)
-        going = QHBoxLayout()
-        going.addWidget(self.progress, 1)
-        going.addWidget(self.cancel)
-        layout.addLayout(going)
-        layout.addLayout(row)
+        going = in_row((self.progress, 1), self.cancel)
+        in_column(self.state, going, in_row(*self._buttons(), REST), on=self, margins=None)
         workspace.summary_changed.connect(self._show)
         workspace.job.changed.connect(self._show)
         self._show()

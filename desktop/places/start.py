@@ -10,22 +10,22 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QGroupBox,
     QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop.buttons import IconLabel, push_button
 from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
+from desktop.labels import plain_label, with_name
+from desktop.layouts import REST, in_column, in_row
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.theme import icon
 from desktop.workspace import Workspace
-from engine.worker.contract import sample
+from engine.worker.contract.case import COPY_SAMPLE
 from engine.worker.contract.doctor import CHECKS, CheckedThing
 
 _MARKS = {"ok": ("check", "works"), "note": ("warning", "note"), "missing": ("warning", "missing")}
@@ -45,26 +45,14 @@ class StartPlace(Place):
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
-        title = QLabel("Drop a folder of records anywhere on this window", textFormat=Qt.TextFormat.PlainText)
+        title = plain_label("Drop a folder of records anywhere on this window")
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        hint = QLabel(
-            "PDFs, scans, mail, office files. Everything is read on this computer.",
-            textFormat=Qt.TextFormat.PlainText,
-        )
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(32, 28, 32, 20)
-        layout.setSpacing(12)
-        layout.addWidget(title)
-        layout.addWidget(hint)
-        layout.addLayout(self._buttons())
-        columns = QHBoxLayout()
-        columns.setSpacing(20)
-        columns.addWidget(self._recent_box(), 2)
-        columns.addWidget(self._machine_box(), 3)
+        hint = plain_label("PDFs, scans, mail, office files. Everything is read on this computer.")
+        layout = in_column(title, hint, self._buttons(), on=self, margins=(32, 28, 32, 20), spacing=12)
         layout.addSpacing(8)
-        layout.addLayout(columns, 1)
+        layout.addLayout(in_row((self._recent_box(), 2), (self._machine_box(), 3), spacing=20), 1)
         self._asked = False
         self._soon = QTimer(self, interval=_LOOK_MILLISECONDS, singleShot=True)
         self._soon.timeout.connect(self._look_when_idle)
@@ -101,7 +89,7 @@ class StartPlace(Place):
             self.workspace.case_opened.connect(show, Qt.ConnectionType.SingleShotConnection)
             self.workspace.open_case(case)
 
-        self.workspace.client.ask(sample.COPY, copied, is_edit=True, folder=folder)
+        self.workspace.client.ask(COPY_SAMPLE, copied, is_edit=True, folder=folder)
 
     def _look_when_idle(self) -> None:
         """Look at the machine once, though not beside a case that is being opened: that would take longer then."""
@@ -111,8 +99,6 @@ class StartPlace(Place):
             self.look()
 
     def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
         made = []
         for text, name, do in (
             ("New case…", "add", ask_for_new_case),
@@ -123,23 +109,17 @@ class StartPlace(Place):
             button = QPushButton(icon(name), text)
             button.setMinimumHeight(36)
             button.clicked.connect(lambda checked=False, do=do: do(self, self.workspace))
-            row.addWidget(button)
             made.append(button)
         self._new = made[0]
-        row.addStretch(1)
-        return row
+        return in_row(*made, REST, spacing=8)
 
     def _recent_box(self) -> QGroupBox:
         box = QGroupBox("Recent cases")
-        self._recent = QListWidget()
-        self._recent.setAccessibleName("Recent cases")
+        self._recent = with_name(QListWidget(), "Recent cases")
         self._recent.itemActivated.connect(lambda item: self.workspace.open_case(item.data(_PATH)))
-        self._none = QLabel(
-            "None yet. A case is one file that holds everything about one investigation.",
-            textFormat=Qt.TextFormat.PlainText,
-        )
-        self._none.setWordWrap(True)
-        layout = QVBoxLayout(box)
+        none = "None yet. A case is one file that holds everything about one investigation."
+        self._none = plain_label(none, wraps=True)
+        layout = in_column(on=box, margins=None)
         layout.addWidget(self._none, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self._recent, 1)
         self._care = push_button("check", "Check, back up, repair…", self._ask_for_care)
@@ -153,7 +133,7 @@ class StartPlace(Place):
 
     def _machine_box(self) -> QGroupBox:
         box = QGroupBox("This computer")
-        self._verdict = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._verdict = plain_label()
         self._details = QPushButton("Details")
         self._details.setCheckable(True)
         self._details.setToolTip("Show what works, too")
@@ -161,16 +141,11 @@ class StartPlace(Place):
         self._again = QPushButton(icon("retry"), "Check again")
         self._again.clicked.connect(lambda checked=False: self.look(again=True))
         self._found: list[CheckedThing] = []
-        top = QHBoxLayout()
-        top.addWidget(self._verdict, 1)
-        top.addWidget(self._details)
-        top.addWidget(self._again)
+        top = in_row((self._verdict, 1), self._details, self._again)
         self._checks = QScrollArea(widgetResizable=True)
         self._checks.setFrameShape(QScrollArea.Shape.NoFrame)
         self._checks.setAccessibleName("What works on this computer")
-        layout = QVBoxLayout(box)
-        layout.addLayout(top)
-        layout.addWidget(self._checks, 1)
+        in_column(top, (self._checks, 1), on=box, margins=None)
         return box
 
     def _show_recent(self) -> None:
@@ -218,7 +193,7 @@ class StartPlace(Place):
         name, word = _MARKS[check.state]
         mark = IconLabel(name, f"{check.name}: {word}")
         advice = f"\n{check.advice}" if check.advice else ""
-        text = QLabel(f"{check.name}: {check.detail}{advice}", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        text = plain_label(f"{check.name}: {check.detail}{advice}", wraps=True)
         grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, row, 1, Qt.AlignmentFlag.AlignTop)
         if mend := self._mend_button(check):

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop.buttons import push_button
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import holder, in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.chips import Chips
 from desktop.question.documents_choice import DocumentsChoice
 from desktop.question.preview import PreviewPanel
 from desktop.run_queue import ALL_DOCUMENTS, input_text
-from desktop.said_label import SaidLabel
 from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
 
@@ -42,7 +43,8 @@ class AskBox(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._space = workspace
-        self._proposal: dict[str, Any] | None = None
+        self.proposal: dict[str, Any] | None = None
+        """The table that is shown (engine.ask.proposal.Proposal as JSON), None where none is."""
         self._text = ""
         self._title = ""
         self._has_own_steps = False
@@ -52,8 +54,7 @@ class AskBox(QWidget):
         self._wish: Callable[[bool], object] | None = None  # what is done then; it is told whether it was written
         self.count: int | None = None
         """Documents that are chosen, None while that is not known."""
-        self.question = QLineEdit()
-        self.question.setAccessibleName("What do you want to know?")
+        self.question = with_name(QLineEdit(), "What do you want to know?")
         self.question.setPlaceholderText("For example: Which cars are mentioned, with plate number?")
         self.question.setMaxLength(2000)
         self.question.returnPressed.connect(self.draft)
@@ -61,8 +62,7 @@ class AskBox(QWidget):
         self.state = SaidLabel("What was done", wraps=True)
         self.chips = Chips()
         self.chips.edited.connect(self._edited)
-        self.note = QLineEdit()
-        self.note.setAccessibleName("Not right?")
+        self.note = with_name(QLineEdit(), "Not right?")
         self.note.setPlaceholderText("Not right? Say what to change: only cars, no trucks; split make and model")
         self.note.returnPressed.connect(self.change)
         self.apply = push_button("try", "Change it", self.change)
@@ -92,12 +92,7 @@ class AskBox(QWidget):
     @property
     def text(self) -> str:
         """Return the pipeline of the table that is shown, empty where none is."""
-        return self._text if self._proposal is not None else ""
-
-    @property
-    def proposal(self) -> dict[str, Any] | None:
-        """Return the table that is shown (engine.ask.proposal.Proposal as JSON), None where none is."""
-        return self._proposal
+        return self._text if self.proposal is not None else ""
 
     def draft(self) -> None:
         """Propose a table for the question that stands in the box."""
@@ -115,12 +110,12 @@ class AskBox(QWidget):
     def change(self) -> None:
         """Change the table by the note, by the rows that were called wrong in the preview, or by both."""
         note, rejected = self.note.text().strip(), self.preview.rejected()
-        if (note or rejected) and self._proposal is not None and not self._has_own_steps:
+        if (note or rejected) and self.proposal is not None and not self._has_own_steps:
             self._when_written(lambda: self._change(note, rejected))
 
     def change_by(self, note: str, rejected: list[str]) -> None:
         """Change the table by a note that was made elsewhere, and by rows that were called wrong there."""
-        if self._has_own_steps or self._proposal is None:
+        if self._has_own_steps or self.proposal is None:
             self._say(f"This question has steps of its own, so a note does not change them: {note}")
             return
         self.note.setText(note)
@@ -129,11 +124,11 @@ class AskBox(QWidget):
     def _change(self, note: str, rejected: list[str]) -> None:
         self._begin("Changing the table…")
         changed = partial(self._changed, note)
-        self._ask("draft", "ask.change", changed, proposal=self._proposal, note=note, rejected=rejected)
+        self._ask("draft", "ask.change", changed, proposal=self.proposal, note=note, rejected=rejected)
 
     def make_own(self) -> None:
         """Ask for the table of a ready-made question in one step of its own, so that its columns can be changed."""
-        if self._proposal is not None and self._has_own_steps:
+        if self.proposal is not None and self._has_own_steps:
             self._title = ""
             self.began.emit()  # the file of the question stays as it is
             self._edited({}, _MADE_OWN)
@@ -157,12 +152,12 @@ class AskBox(QWidget):
 
     def follow(self, drafted: dict[str, Any] | None, text: str) -> None:
         """Go with the steps, which were changed under Advanced: show their table, None where they tell none."""
-        if self._proposal is None or text == self._text:
+        if self.proposal is None or text == self._text:
             return
         if drafted is None:
-            drafted = {"proposal": self._proposal, "text": text, "has_own_steps": True}
+            drafted = {"proposal": self.proposal, "text": text, "has_own_steps": True}
         self._end(_OWN_STEPS if drafted["has_own_steps"] else "")
-        self._take(drafted, before=self._proposal)
+        self._take(drafted, before=self.proposal)
         self.preview.outdate()
 
     def _reread(self, before: str, text: str) -> None:
@@ -212,29 +207,11 @@ class AskBox(QWidget):
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        asked = QHBoxLayout()
-        asked.addWidget(self.question, 1)
-        asked.addWidget(self.propose)
-        changed = QHBoxLayout()
-        changed.addWidget(self.note, 1)
-        changed.addWidget(self.apply)
-        done = QHBoxLayout()
-        done.addWidget(self.documents)
-        done.addWidget(self.estimate, 1)
-        for button in (self.look, self.run, self.own, self.edit, self.others):
-            done.addWidget(button)
-        self.proposed = QWidget()
-        inner = QVBoxLayout(self.proposed)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(8)
-        inner.addWidget(self.chips)
-        inner.addLayout(changed)
-        inner.addLayout(done)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(asked)
-        layout.addWidget(self.state)
-        layout.addWidget(self.proposed)
+        asked = in_row((self.question, 1), self.propose)
+        changed = in_row((self.note, 1), self.apply)
+        done = in_row(self.documents, (self.estimate, 1), self.look, self.run, self.own, self.edit, self.others)
+        self.proposed = holder(self.chips, changed, done, spacing=8)
+        in_column(asked, self.state, self.proposed, on=self)
 
     def _ask(self, what: str, query: str, then: Any, **parameters: Any) -> None:
         """Ask, and forget an earlier question of the same kind."""
@@ -278,7 +255,7 @@ class AskBox(QWidget):
             self.note.clear()
         said = " ".join(drafted["changes"]) or "Nothing changed."
         self._end(f"{said} {drafted['problem']}".strip())
-        self._take(drafted, before=self._proposal)
+        self._take(drafted, before=self.proposal)
         self.preview.outdate(by_rows=True)
         self._show_buttons()
         self.text_changed.emit(self._text)
@@ -292,8 +269,8 @@ class AskBox(QWidget):
         self._show_table(drafted["proposal"], before)
 
     def _show_table(self, proposal: dict[str, Any] | None, before: dict[str, Any] | None = None) -> None:
-        was = self._proposal is not None
-        self._proposal = proposal
+        was = self.proposal is not None
+        self.proposal = proposal
         self.proposed.setVisible(proposal is not None)
         if proposal is not None:
             self.chips.show_table(proposal, before=before, can_edit=not self._has_own_steps)
@@ -304,7 +281,7 @@ class AskBox(QWidget):
 
     def _edited(self, table: dict[str, Any], said: str = "") -> None:
         """Have the pipeline written anew; a table that cannot be is refused, and the one before is shown again."""
-        before = self._proposal
+        before = self.proposal
         if before is None:
             return
 
@@ -330,7 +307,7 @@ class AskBox(QWidget):
         self._asked["draft"] = self._space.client.ask("ask.write", taken, refused, proposal=proposal)
 
     def _estimate_soon(self) -> None:
-        if self._proposal is not None and self._space.case:
+        if self.proposal is not None and self._space.case:
             self._waiting.start()
 
     def _ask_estimate(self) -> None:
@@ -354,7 +331,7 @@ class AskBox(QWidget):
         self.estimate.setToolTip(plain("\n".join(forecast["assumed"])))
 
     def _show_buttons(self) -> None:
-        can_change = self._proposal is not None and not self._has_own_steps
+        can_change = self.proposal is not None and not self._has_own_steps
         has_documents = self.count is None or self.count > 0
         wrong = len(self.preview.rejected()) if can_change else 0
         self.own.setVisible(self._has_own_steps)
@@ -373,7 +350,7 @@ class AskBox(QWidget):
 
     def _when_written(self, do: Callable[[], object]) -> None:
         """Do something with the pipeline, after what was typed into the chips is in it."""
-        if self._proposal is None:
+        if self.proposal is None:
             if self.propose.isEnabled():  # else a table is on its way
                 self._say(_NO_TABLE)
             return
@@ -396,7 +373,7 @@ class AskBox(QWidget):
 
     def _name(self) -> str:
         """Name the question after its first words."""
-        words = self._proposal["question"].split() if self._proposal else []
+        words = self.proposal["question"].split() if self.proposal else []
         name = " ".join(words[:8]).strip(" .?!,;:")
         kept = (c for c in name if unicodedata.category(c)[0] in "LMN" or c in " -_(),")  # M: vowels of Hindi or Thai
         return "".join(kept)[:60] or "Question"

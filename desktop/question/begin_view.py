@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, Signal
-from PySide6.QtWidgets import QGroupBox, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGroupBox, QLabel, QListWidget, QListWidgetItem, QWidget
 
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.ask_box import AskBox
 from desktop.theme import icon
@@ -26,40 +28,24 @@ class BeginView(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.ask = AskBox(workspace)
-        title = QLabel("What do you want to know?", textFormat=Qt.TextFormat.PlainText)
+        title = plain_label("What do you want to know?")
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
-        self._hint = QLabel(
-            "Type a question in your own words, or choose a ready-made one.",
-            wordWrap=True,
-            textFormat=Qt.TextFormat.PlainText,
-        )
+        self._hint = plain_label("Type a question in your own words, or choose a ready-made one.", wraps=True)
         self.templates = _list("Templates")
         self.templates.itemActivated.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
         self.templates.itemClicked.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))
         self.files = _list("Questions of this case")
         self.files.itemActivated.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
         self.files.itemClicked.connect(lambda item: self.file_chosen.emit(item.data(_DATA)))
-        self._none = QLabel(
-            "None yet. What you write is kept in a folder beside the case.",
-            wordWrap=True,
-            textFormat=Qt.TextFormat.PlainText,
-        )
+        self._none = plain_label("None yet. What you write is kept in a folder beside the case.", wraps=True)
         self._lists = QWidget()
-        columns = QHBoxLayout(self._lists)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(20)
-        columns.addWidget(_box("Ready-made questions", self.templates), 3)
-        columns.addWidget(_box("Questions of this case", self.files, self._none), 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 16, 20, 12)
-        layout.setSpacing(12)
-        layout.addWidget(title)
-        layout.addWidget(self._hint)
-        layout.addWidget(self.ask)
-        layout.addWidget(self._lists, 1)
-        layout.addWidget(self.ask.preview, 1)
+        ready = _box("Ready-made questions", self.templates)
+        ours = _box("Questions of this case", self.files, self._none)
+        in_row((ready, 3), (ours, 2), on=self._lists, spacing=20)
+        parts = (title, self._hint, self.ask, (self._lists, 1), (self.ask.preview, 1))
+        in_column(*parts, on=self, margins=(20, 16, 20, 12), spacing=12)
         self.ask.opened.connect(self._show_parts)
         self._show_parts(has_table=False)
         self.show_files([], [])
@@ -98,8 +84,7 @@ class BeginView(QWidget):
 
 
 def _list(name: str) -> QListWidget:
-    made = QListWidget()
-    made.setAccessibleName(name)
+    made = with_name(QListWidget(), name)
     made.setWordWrap(True)
     made.setSpacing(2)
     made.setIconSize(QSize(24, 24))
@@ -110,7 +95,7 @@ def _list(name: str) -> QListWidget:
 
 def _box(title: str, *widgets: QWidget) -> QGroupBox:
     box = QGroupBox(title)
-    layout = QVBoxLayout(box)
+    layout = in_column(on=box, margins=None)
     for widget in widgets:
         layout.addWidget(widget, 0 if isinstance(widget, QLabel) else 1)
     if any(isinstance(widget, QLabel) for widget in widgets):

@@ -6,17 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from desktop.buttons import tool_button
-from desktop.elided_label import ElidedLabel
+from desktop.labels import ElidedLabel, in_bold, plain_label
+from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.form import OperatorForm
 from desktop.question.texts import problem_colour, problem_text, worst
@@ -45,19 +39,11 @@ class OperatorCard(QFrame):
         self._arrow.setCheckable(True)
         self._arrow.setArrowType(Qt.ArrowType.RightArrow)
         self._arrow.toggled.connect(self._toggle)
-        self._title = QLabel(textFormat=Qt.TextFormat.PlainText)
-        font = self._title.font()
-        font.setBold(True)
-        self._title.setFont(font)
+        self._title = plain_label()
+        self._title.setFont(in_bold(self._title.font()))
         self._kind = ElidedLabel()
-        self._mark = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self._mark = plain_label()
         self._head = QWidget()
-        row = QHBoxLayout(self._head)
-        row.setContentsMargins(2, 2, 2, 2)
-        row.addWidget(self._arrow)
-        row.addWidget(self._title)
-        row.addWidget(self._kind, 1)
-        row.addWidget(self._mark)
         self._tools = [
             tool_button(name, text, lambda what=what: self.wanted.emit(what))  # type: ignore[misc]
             for name, text, what in (
@@ -67,17 +53,13 @@ class OperatorCard(QFrame):
                 ("remove", "Remove", "remove"),
             )
         ]
+        in_row(self._arrow, self._title, (self._kind, 1), self._mark, *self._tools, on=self._head, margins=(2, 2, 2, 2))
         for button in self._tools:
-            row.addWidget(button)
             button.hide()
-        self._said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._said = plain_label(wraps=True)
         self._said.setContentsMargins(30, 0, 8, 4)
         self._said.hide()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(2, 0, 4, 2)
-        self._column.setSpacing(0)
-        self._column.addWidget(self._head)
-        self._column.addWidget(self._said)
+        self._column = in_column(self._head, self._said, on=self, margins=(2, 0, 4, 2), spacing=0)
 
     @property
     def name(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
+from desktop.labels import SaidLabel
+from desktop.layouts import REST, in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.card import OperatorCard
 from desktop.question.document import PipelineDocument
-from desktop.said_label import SaidLabel
 from desktop.theme import icon
 
 _MOVES = {"up": -1, "down": 1}
@@ -32,12 +33,8 @@ class CardList(QWidget):
         self._making = QTimer(self, interval=0, singleShot=True)
         self._making.timeout.connect(self._make_some)
         self._inside = QWidget()
-        self._column = QVBoxLayout(self._inside)
-        self._column.setContentsMargins(0, 0, 6, 0)
-        self._column.setSpacing(6)
         self._data = SaidLabel("What the pipeline reads", wraps=True)
-        self._column.addWidget(self._data)
-        self._column.addStretch(1)
+        self._column = in_column(self._data, REST, on=self._inside, margins=(0, 0, 6, 0), spacing=6)
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self._inside)
@@ -45,13 +42,7 @@ class CardList(QWidget):
         self._scroll = scroll
         self.add = QPushButton(icon("add"), "Add operator")
         self.add.setMenu(QMenu(self))
-        row = QHBoxLayout()
-        row.addWidget(self.add)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scroll, 1)
-        layout.addLayout(row)
+        in_column((scroll, 1), in_row(self.add, REST), on=self)
         document.outline_changed.connect(self._show)
         document.problems_changed.connect(self._show_problems)
         document.opened.connect(self._begin)

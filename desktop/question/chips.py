@@ -11,8 +11,6 @@ from PySide6.QtCore import QEvent, QRectF, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QMenu,
     QStyle,
@@ -23,7 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.buttons import tool_button
-from desktop.flow_layout import FlowLayout
+from desktop.labels import plain_label, with_name
+from desktop.layouts import FlowLayout, in_row
 from desktop.plain_text import plain
 
 KINDS = ("text", "date", "amount", "number", "person", "yes/no", "one of", "quotation")
@@ -92,11 +91,7 @@ class Chip(QFrame):
             self.remove.hide()
         self.written = self.value()
         """The column as it was told last."""
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 2, 4, 2)
-        layout.setSpacing(2)
-        for part in (self.name, self.kind, self.choices, self.remove):
-            layout.addWidget(part)
+        in_row(self.name, self.kind, self.choices, self.remove, on=self, margins=(8, 2, 4, 2), spacing=2)
         self._name_parts()
 
     def value(self) -> dict[str, Any]:
@@ -169,7 +164,7 @@ class Chips(QWidget):
         self.row.setToolTip("What a row is, such as car. Leave it empty for one row per document.")
         self.row.editingFinished.connect(self._row_edited)
         self.chips: list[Chip] = []
-        self._begins, self._with = _label("One row per"), _label("")
+        self._begins, self._with = plain_label("One row per"), plain_label()
         self.add = tool_button("add", "Add a column", self.add_column)
         self.add.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.add.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -296,8 +291,7 @@ def _bare(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _line(text: str, name: str, *, can_edit: bool) -> QLineEdit:
-    line = QLineEdit(text, frame=False, readOnly=not can_edit)
-    line.setAccessibleName(name)
+    line = with_name(QLineEdit(text, frame=False, readOnly=not can_edit), name)
     line.setMaxLength(_LONGEST if name != "Choices, with commas" else 1000)
     line.textChanged.connect(lambda: _fit(line))
     _fit(line)
@@ -315,7 +309,3 @@ def _faint(palette: QPalette) -> QColor:
     colour = palette.color(QPalette.ColorRole.WindowText)
     colour.setAlphaF(_EDGE_STRENGTH)
     return colour
-
-
-def _label(text: str) -> QLabel:
-    return QLabel(text, textFormat=Qt.TextFormat.PlainText)

@@ -52,8 +52,8 @@ class PipelineDocument(QObject):
         self._workspace = workspace
         self.types: dict[str, dict[str, Any]] = {}
         self.is_open = False
-        self.file = Keeper(workspace, self)
-        self.file.changed.connect(self.state_changed)
+        self.keeper = Keeper(workspace, self)
+        self.keeper.changed.connect(self.state_changed)
         self._clear()
         self._changes: deque[tuple[dict[str, Any], str]] = deque()
         self._after_changes: list[Callable[[], object]] = []
@@ -70,6 +70,11 @@ class PipelineDocument(QObject):
     def text(self) -> str:
         """Return the whole YAML."""
         return self.history.text
+
+    @property
+    def file(self) -> OpenFile:
+        """Return where the pipeline is kept."""
+        return self.keeper.file
 
     @property
     def cards(self) -> list[dict[str, Any]]:
@@ -102,7 +107,7 @@ class PipelineDocument(QObject):
         self._start(text, name, path="", digest="", kept="")
 
     def show_saved(self, saved: dict[str, Any]) -> None:
-        """Go on with a pipeline from a file (engine.worker.pipeline_files.SavedPipeline)."""
+        """Go on with a pipeline from a file (engine.worker.queries.pipeline_files.SavedPipeline)."""
         self._start(saved["text"], saved["name"], path=saved["path"], digest=saved["digest"], kept=saved["text"])
 
     def close(self) -> None:
@@ -153,7 +158,7 @@ class PipelineDocument(QObject):
 
         def save() -> None:
             self._save_soon.stop()
-            self.file.save(self.text, path, overwrite=overwrite, then=then)
+            self.keeper.save(self.text, path, overwrite=overwrite, then=then)
 
         self.when_made(save)
 
@@ -165,21 +170,16 @@ class PipelineDocument(QObject):
         """
         if self.is_open and (self._changes or (self.history.can_undo and not self.is_kept)):
             self._save_soon.stop()
-            self._keep_with(self.text, [change for change, _ in self._changes], self.file.opened())
+            self._keep_with(self.text, [change for change, _ in self._changes], self.file)
 
     @property
     def is_keeping(self) -> bool:
         """Say whether a text is on its way into a file."""
-        return bool(self._leaving or self._after_changes) or self.file.is_saving
+        return bool(self._leaving or self._after_changes) or self.keeper.is_saving
 
     def problems_of(self, operator: str) -> list[dict[str, Any]]:
         """Return the problems of one operator."""
         return [problem for problem in self.problems if problem["operator"] == operator]
-
-    def stop(self) -> None:
-        """Give up questions; what is typed stays."""
-        for name in list(self._waiting):
-            self._workspace.client.forget(self._waiting.pop(name))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class PipelineDocument(QObject):
         self.problems: list[dict[str, Any]] = []
         self.fields: dict[str, list[str]] = {}
         self.estimate: dict[str, Any] | None = None
-        self.file.begin("")
+        self.keeper.begin("")
 
     def _timer(self, milliseconds: int, do: Any) -> QTimer:
         timer = QTimer(self, interval=milliseconds, singleShot=True)
@@ -197,7 +197,9 @@ class PipelineDocument(QObject):
         return timer
 
     def _stop(self) -> None:
-        self.stop()
+        for id in self._waiting.values():
+            self._workspace.client.forget(id)
+        self._waiting.clear()
         self._changes.clear()
         self._after_changes.clear()
         if self._in_flight:
@@ -210,7 +212,7 @@ class PipelineDocument(QObject):
         self._stop()
         self._clear()
         self.history = History(text)
-        self.file.begin(name, path, digest, kept)
+        self.keeper.begin(name, path, digest, kept)
         self.is_open = True
         self.learn_types()
         self.opened.emit()
@@ -229,7 +231,7 @@ class PipelineDocument(QObject):
 
     def _save_ours(self) -> None:
         if self.is_open and not self.is_kept and self.file.is_ours:
-            self.file.save(self.text, beside=True)
+            self.keeper.save(self.text, beside=True)
 
     def _follow_file(self, event: Event) -> None:
         """Read the file anew where Redwell has written into it; what is not kept yet stays, and goes beside it."""
@@ -239,7 +241,7 @@ class PipelineDocument(QObject):
 
         def read(saved: dict[str, Any]) -> None:
             if saved["text"] != before and (self.text, self.file.path) == (before, path) and self.is_kept:
-                self.file.take(saved)
+                self.keeper.take(saved)
                 self.replace(saved["text"])
                 self._workspace.question_rewritten.emit(before, self.text)
 
@@ -297,7 +299,7 @@ class PipelineDocument(QObject):
         if not changes:
             if text != file.kept or not file.path:
                 path = "" if file.is_ours else str(file.folder / f"{file.name} (changed).yaml")
-                self.file.save(text, path, beside=True, file=file)
+                self.keeper.save(text, path, beside=True, file=file)
             return
 
         def made(reply: dict[str, Any]) -> None:
@@ -417,7 +419,10 @@ Then = Callable[[str], object]
 
 @dataclass(slots=True)
 class OpenFile:
-    """Where one pipeline is kept: its text as it was kept last, and the digest of that."""
+    """Where one pipeline is kept: its text as it was kept last, and the digest of that.
+
+    `folder` is where the pipelines of the case lie that was open when this one was begun.
+    """
 
     name: str
     path: str
@@ -449,7 +454,7 @@ class _Save:
 
 
 class Keeper(QObject):
-    """The file of one pipeline at a time. `path` is empty while it is in none."""
+    """Keeps one pipeline at a time in `file`, whose path is empty while it is in none."""
 
     changed = Signal()
     """Name, path, or what is kept."""
@@ -462,47 +467,18 @@ class Keeper(QObject):
         self.begin("")
 
     @property
-    def name(self) -> str:
-        """Return what the pipeline is called."""
-        return self._file.name
-
-    @property
-    def path(self) -> str:
-        """Return where the file is."""
-        return self._file.path
-
-    @property
-    def kept(self) -> str:
-        """Return the text in the file, as far as is known."""
-        return self._file.kept
-
-    @property
-    def folder(self) -> Path:
-        """Return where the pipelines of the case lie that was open when this one was begun."""
-        return self._file.folder
-
-    @property
-    def is_ours(self) -> bool:
-        """Say whether the file is one of the case's own, which are kept without being asked to."""
-        return self._file.is_ours
-
-    @property
     def is_saving(self) -> bool:
         """Say whether a text is on its way into a file."""
         return self._is_saving or bool(self._saves)
 
-    def opened(self) -> OpenFile:
-        """Return the file that is open now, to keep a text in it after another one was opened."""
-        return self._file
-
     def begin(self, name: str, path: str = "", digest: str = "", text: str = "") -> None:
         """Go on with another pipeline: one in a file that holds `text`, or one in none."""
         case = Path(self._workspace.case)
-        self._file = OpenFile(name, path, digest, text, questions_folder(case) if case.name else case)
+        self.file = OpenFile(name, path, digest, text, questions_folder(case) if case.name else case)
 
     def take(self, saved: dict[str, Any]) -> None:
         """Know of another text in the file."""
-        self._file.digest, self._file.kept = saved["digest"], saved["text"]
+        self.file.digest, self.file.kept = saved["digest"], saved["text"]
 
     def save(
         self,
@@ -519,12 +495,12 @@ class Keeper(QObject):
         `beside`: where others have written into it, go into one beside it, under another name. `file`: one that was
         open before.
         """
-        self._saves.append(_Save(file or self._file, text, path, overwrite, beside, then))
+        self._saves.append(_Save(file or self.file, text, path, overwrite, beside, then))
         self._next()
 
     def rename(self, name: str) -> None:
         """Give the pipeline another name, and its file too if it is in one."""
-        file = self._file
+        file = self.file
         if not file.path:
             file.name = name.strip() or file.name
             self.changed.emit()
@@ -571,7 +547,7 @@ class Keeper(QObject):
     def _take_saved(self, save: _Save, written: dict[str, Any]) -> None:
         file = save.file
         file.path, file.name, file.digest, file.kept = written["path"], written["name"], written["digest"], save.text
-        if file is self._file:
+        if file is self.file:
             self.changed.emit()
         if save.then is not None:
             save.then(file.path)

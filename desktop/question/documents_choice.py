@@ -5,9 +5,10 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop.buttons import choice_box
+from desktop.layouts import in_row
 from desktop.run_queue import ALL_DOCUMENTS, document_offers
 from desktop.workspace import Workspace
 from engine.worker.contract.documents import TAGS
@@ -32,10 +33,7 @@ class DocumentsChoice(QWidget):
         self.words.hide()
         self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
         self._typing.timeout.connect(self.changed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.box)
-        layout.addWidget(self.words)
+        in_row(self.box, self.words, on=self)
         self.box.activated.connect(lambda index: self._chosen())
         self.words.textChanged.connect(lambda text: self._typing.start())
         self._offer([])

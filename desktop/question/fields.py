@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from desktop.abstract import QtABCMeta
 from desktop.buttons import choice_box
 from desktop.check_boxes import CheckBox
+from desktop.layouts import in_column
 from desktop.question.texts import PromptEdit
 
 TYPING_MILLISECONDS = 350
@@ -60,9 +61,7 @@ class KeyEditor(QWidget, metaclass=QtABCMeta):
 
     def _hold(self, widget: QWidget) -> None:
         widget.setAccessibleName(self.name)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(widget)
+        in_column(widget, on=self)
         self.setFocusProxy(widget)
 
     @abstractmethod

@@ -7,9 +7,11 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QFormLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QToolButton, QWidget
 
 from desktop.buttons import choice_box
+from desktop.labels import plain_label
+from desktop.layouts import holder
 from desktop.plain_text import plain
 from desktop.question.fields import KeyEditor, LineEditor, PromptEditor, make_editor
 from desktop.question.schema_table import SchemaTable
@@ -54,7 +56,7 @@ class OperatorForm(QWidget):
         self._type.setToolTip(plain(self._form["help"]))
         self._type.activated.connect(lambda index: self._set(["type"], self._type.currentText(), do="set"))
         self._layout.addRow("Type", self._type)
-        self._hint = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._hint = plain_label(wraps=True)
         self._hint.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self._hint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._more = QToolButton()
@@ -123,10 +125,7 @@ class OperatorForm(QWidget):
 
     def _add(self, key: dict[str, Any]) -> None:
         name = ".".join(key["path"])
-        label = QLabel(
-            _LABELS.get(name, name.replace("_", " ").replace(".", ": ").capitalize()),
-            textFormat=Qt.TextFormat.PlainText,
-        )
+        label = plain_label(_LABELS.get(name, name.replace("_", " ").replace(".", ": ").capitalize()))
         label.setToolTip(plain(name))
         editor: KeyEditor | SchemaTable
         if key["editor"] == "schema":
@@ -140,23 +139,12 @@ class OperatorForm(QWidget):
         label.setBuddy(editor)
         row = self._layout.getWidgetPosition(self._more)[0]  # type: ignore[index]
         if isinstance(editor, PromptEditor | SchemaTable):
-            self._rows[name] = self._wide(label, editor, name)
+            below = [self._hint] if name == "prompt" else []  # the fields that it may use
+            self._rows[name] = holder(label, editor, *below, margins=(0, 2, 0, 2), spacing=3)
             self._layout.insertRow(row, self._rows[name])
         else:
             self._rows[name] = editor
             self._layout.insertRow(row, label, editor)
-
-    def _wide(self, label: QLabel, editor: QWidget, name: str) -> QWidget:
-        """Put a label above an editor that takes the whole width; below a prompt, the fields that it may use."""
-        held = QWidget()
-        column = QVBoxLayout(held)
-        column.setContentsMargins(0, 2, 0, 2)
-        column.setSpacing(3)
-        column.addWidget(label)
-        column.addWidget(editor)
-        if name == "prompt":
-            column.addWidget(self._hint)
-        return held
 
     def _set(self, path: list[str], value: Any, *, do: str) -> None:
         is_default = value is None and do == "set_yaml"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from desktop.buttons import push_button, tool_button
-from desktop.elided_label import ElidedLabel
+from desktop.labels import ElidedLabel, SaidLabel, in_bold, plain_label, with_name
+from desktop.layouts import REST, in_row
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.question.texts import problem_text
-from desktop.said_label import SaidLabel
 from desktop.words import counted, duration_text
 
 
@@ -27,29 +27,18 @@ class Header(QWidget):
         self._document = document
         self.title = ElidedLabel()
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
-        self.kept = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.title.setFont(in_bold(self.title.font()))
+        self.kept = plain_label()
         self.estimate = SaidLabel("What a run will take")
-        self.problems = QPushButton(flat=True)
-        self.problems.setAccessibleName("Problems: none")
+        self.problems = with_name(QPushButton(flat=True), "Problems: none")
         self.problems.clicked.connect(lambda checked=False: self.wanted.emit("problem"))
         self._undo = tool_button("undo", "Undo", lambda: self.wanted.emit("undo"))
         self._redo = tool_button("redo", "Redo", lambda: self.wanted.emit("redo"))
         self.run = push_button("run", "Run…", lambda: self.wanted.emit("run"))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
         self.back = push_button("previous", "Other questions", lambda: self.wanted.emit("others"))
-        layout.addWidget(self.back)
-        left: tuple[QWidget, ...] = (self.title, self.kept, self._undo, self._redo)
-        for widget in left:
-            layout.addWidget(widget)
-        layout.addStretch(1)
         attempt = push_button("try", "Try", lambda: self.wanted.emit("try"))
-        right: tuple[QWidget, ...] = (self.problems, self.estimate, attempt, self.run)
-        for widget in right:
-            layout.addWidget(widget)
+        left = (self.back, self.title, self.kept, self._undo, self._redo)
+        in_row(*left, REST, self.problems, self.estimate, attempt, self.run, on=self)
         document.opened.connect(self._begin)
         document.state_changed.connect(self._show_state)
         document.problems_changed.connect(self._show_problems)

@@ -7,17 +7,17 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.client import Answer, Failed
 from desktop.evidence_panel import EvidencePanel
+from desktop.labels import SaidLabel, with_name
+from desktop.layouts import in_column, in_row, split
 from desktop.paged_model import ROW_ROLE
 from desktop.permission import Refusal
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
-from desktop.said_label import SaidLabel
-from desktop.splitters import split
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -26,6 +26,7 @@ from engine.worker.contract.results import TABLE, ShownRow, TableInfo
 from engine.worker.contract.reviews import JUDGE
 
 DRAWN, FIRST, SELECTED = "drawn", "first", "selected"
+"""Which documents are tried: the first two as the query `ask.documents` names them."""
 DOCUMENTS = 3
 MOST_SELECTED = 20
 MOST_CHARACTERS = 6_000
@@ -60,8 +61,7 @@ class PreviewPanel(QWidget):
         self._in_part: Sequence[tuple[str, float]] = ()
         self._told: set[str] = set()  # rows that were called wrong, by which the question was changed
         self.model = ResultsModel(self._ask, workspace.client.forget, self)
-        self.table = ResultsTable(self.model, workspace.settings, has_filters=False)
-        self.table.setAccessibleName("Preview")
+        self.table = with_name(ResultsTable(self.model, workspace.settings, has_filters=False), "Preview")
         self.evidence = EvidencePanel(workspace, ask=self._ask)
         self.which = choice_box("Documents of the preview")
         self.which.setToolTip(
@@ -106,18 +106,12 @@ class PreviewPanel(QWidget):
         self._given = {"text": text, "case": self._space.case, "directory": directory}
         self.status.setText("Choosing documents…")
         self._show_buttons()
-        if self.which.currentData() == SELECTED:
+        if (which := self.which.currentData()) == SELECTED:
             self._try(self._space.selected_documents[:MOST_SELECTED])
         else:
-            key = "drawn" if self.which.currentData() == DRAWN else "first"
-            self._question = self._space.ask(
-                "ask.documents",
-                lambda chosen: self._try(chosen[key]),
-                self._failed,
-                input=given,
-                draw=DOCUMENTS,
-                seed=self._seed,
-            )
+            wanted = {"input": given, "draw": DOCUMENTS, "seed": self._seed}
+            chosen = lambda answer: self._try(answer[which])  # noqa: E731
+            self._question = self._space.ask("ask.documents", chosen, self._failed, **wanted)
 
     def draw_others(self) -> None:
         """Choose three other documents, and try these."""
@@ -177,20 +171,12 @@ class PreviewPanel(QWidget):
         return self._space.client.ask(query, then, failed, case=self._case, **parameters)
 
     def _build(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self.which)
-        top.addWidget(self.again)
-        top.addWidget(self.status, 1)
-        for part in (self.right, self.wrong, self.cancel):
-            top.addWidget(part)
+        top = in_row(self.which, self.again, (self.status, 1), self.right, self.wrong, self.cancel)
         self.right.setToolTip("The selected rows are right (A)")
         self.wrong.setToolTip("The selected rows are wrong (R): Change it then leaves out rows like these")
         self.table.setMinimumWidth(300)
         self.evidence.setMinimumWidth(320)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(top)
-        layout.addWidget(split((self.table, self.evidence), (560, 480)), 1)
+        in_column(top, (split((self.table, self.evidence), (560, 480)), 1), on=self)
 
     def _connect(self) -> None:
         job = self._space.job

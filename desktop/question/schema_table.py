@@ -8,18 +8,17 @@ from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
-    QLabel,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop.buttons import tool_button
+from desktop.labels import plain_label
+from desktop.layouts import REST, in_column, in_row
 from desktop.tables import fit_rows
 
 TYPES = (
@@ -67,11 +66,7 @@ class SchemaTable(QWidget):
         self.table.setColumnWidth(_TYPE, 150)
         self.table.itemChanged.connect(self._edited)
         self.table.currentCellChanged.connect(lambda *cells: self._enable())
-        self._other = QLabel(
-            "This schema is written in another form: change it in the YAML.",
-            wordWrap=True,
-            textFormat=Qt.TextFormat.PlainText,
-        )
+        self._other = plain_label("This schema is written in another form: change it in the YAML.", wraps=True)
         self._other.hide()
         self._fields: list[tuple[str, str, str]] = []
         self._is_showing = False
@@ -79,17 +74,8 @@ class SchemaTable(QWidget):
         self._remove = tool_button("remove", "Remove the field", self.remove_field)
         self._up = tool_button("up", "Move the field up", lambda: self.move_field(-1))
         self._down = tool_button("down", "Move the field down", lambda: self.move_field(1))
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        for button in (self.add, self._remove, self._up, self._down):
-            row.addWidget(button)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.table)
-        layout.addWidget(self._other)
-        layout.addLayout(row)
+        row = in_row(self.add, self._remove, self._up, self._down, REST)
+        in_column(self.table, self._other, row, on=self, spacing=2)
         self.setFocusProxy(self.table)
         self._fit()
 

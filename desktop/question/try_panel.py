@@ -9,22 +9,20 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop.buttons import choice_box, push_button
+from desktop.labels import plain_label, with_name
+from desktop.layouts import in_column, in_row, split
 from desktop.permission import Refusal
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
-from desktop.splitters import split
 from desktop.theme import fixed_font
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -59,15 +57,13 @@ class TryPanel(QWidget):
         self.start = push_button("try", "Try", self.try_now)
         self.cancel = push_button("cancel", "Stop", workspace.job.cancel)
         self.cancel.hide()
-        self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.items = QTreeWidget()
-        self.items.setAccessibleName("What was tried")
+        self.status = plain_label(wraps=True)
+        self.items = with_name(QTreeWidget(), "What was tried")
         self.items.setHeaderLabels(["Row", "Became"])
         self.items.setColumnWidth(0, 330)
         self.items.currentItemChanged.connect(lambda now, before: self._open(now))
         self.prompt, self.reply, self.values = (self._reader(name) for name in ("Prompt", "Reply", "Values"))
-        self.places = QListWidget()
-        self.places.setAccessibleName("Evidence")
+        self.places = with_name(QListWidget(), "Evidence")
         self.places.setWordWrap(True)
         self.places.itemActivated.connect(self._show_place)
         self.places.itemClicked.connect(self._show_place)
@@ -125,12 +121,7 @@ class TryPanel(QWidget):
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self.documents)
-        top.addWidget(QLabel("up to", textFormat=Qt.TextFormat.PlainText))
-        top.addWidget(self.until, 1)
-        top.addWidget(self.start)
-        top.addWidget(self.cancel)
+        top = in_row(self.documents, plain_label("up to"), (self.until, 1), self.start, self.cancel)
         grid = QWidget()
         cells = QGridLayout(grid)
         cells.setContentsMargins(0, 4, 0, 0)
@@ -142,20 +133,16 @@ class TryPanel(QWidget):
         )
         for number, (title, widget) in enumerate(parts):
             row, column = 2 * (number // 2), number % 2
-            cells.addWidget(QLabel(title, textFormat=Qt.TextFormat.PlainText), row, column)
+            cells.addWidget(plain_label(title), row, column)
             cells.addWidget(widget, row + 1, column)
             cells.setColumnStretch(column, 1)
             cells.setRowStretch(row + 1, 3 if row == 0 else 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 6, 0, 0)
-        layout.addLayout(top)
-        layout.addWidget(self.status)
-        layout.addWidget(split((self.items, grid), (170, 330), upright=True), 1)
+        below = split((self.items, grid), (170, 330), upright=True)
+        in_column(top, self.status, (below, 1), on=self, margins=(0, 6, 0, 0))
         self._show_hint()
 
     def _reader(self, name: str) -> QPlainTextEdit:
-        made = QPlainTextEdit(readOnly=True)
-        made.setAccessibleName(name)
+        made = with_name(QPlainTextEdit(readOnly=True), name)
         made.setTabChangesFocus(True)
         if name != "Prompt":
             made.setFont(fixed_font())
@@ -180,14 +167,8 @@ class TryPanel(QWidget):
         is_trial = job.is_going and job.name == "try"
         has_errors = any(problem["severity"] == "error" for problem in self._document.problems)
         self.start.setEnabled(self._document.is_open and not job.is_going and not has_errors)
-        tip = (
-            "Correct the errors first."
-            if has_errors
-            else "Redwell is busy with something else."
-            if job.is_going
-            else ""
-        )
-        self.start.setToolTip(plain(tip or "Try it on the chosen documents"))
+        usual = "Redwell is busy with something else." if job.is_going else "Try it on the chosen documents"
+        self.start.setToolTip(plain("Correct the errors first." if has_errors else usual))
         self.cancel.setVisible(is_trial)
         if self._is_ours and job.state == "cancelling":
             self.status.setText("Stopping…")

@@ -47,11 +47,6 @@ class Item:
         """Say whether code could read the value as what was asked for; else only its words are there."""
         return not is_typed(self.value) or any(True for _ in parts(self.value))
 
-    @property
-    def lines(self) -> list[list[int]]:
-        """Return the spans as JSON: [[first, last], ...]."""
-        return [[span.first, span.last] for span in self.spans]
-
 
 @dataclass(frozen=True, slots=True)
 class Dropped:

@@ -38,11 +38,6 @@ class Situation:
         return self.strong is False or (self.strong is None and self.answer.says_incomplete)
 
     @property
-    def may_be_more(self) -> bool:
-        """Say whether looking further promises something: as code saw it, or as the model says."""
-        return self.is_incomplete or self.answer.says_incomplete
-
-    @property
     def question_back(self) -> str:
         """Return what to ask the user; "" for nothing."""
         if not self.may_ask_back:
@@ -66,7 +61,8 @@ def dispatch(seen: Situation) -> Move:
         return "clarify" if seen.question_back else "not_found"
     if rivals(seen.answer, seen.shape):
         return "conflict"
-    return "widen" if seen.may_be_more and seen.can_widen else "ship"
+    may_be_more = seen.is_incomplete or seen.answer.says_incomplete
+    return "widen" if may_be_more and seen.can_widen else "ship"
 
 
 def status_of(seen: Situation) -> Status:

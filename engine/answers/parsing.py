@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Shape
-from engine.answers.values import answer_type
+from engine.answers.specs import answer_type
 from engine.values.base import ValueType, closed_object
 
 PARSED_SHAPES = ("single", "list", "table")

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.answers.contract import Contract, Shape
 from engine.answers.shown import Shown
-from engine.answers.signals import CustomSignal, later_schemas, signal_schemas
+from engine.answers.signals import CLAIM, MINIMAL, RICH, CustomSignal
 from engine.answers.specs import MOST_CELLS, Spec, describe_spec, schema_of_spec, spec_of
 from engine.plan.frozen import FrozenMap
 from engine.values.base import ValueType, closed_object
@@ -97,10 +97,23 @@ class Form:
         return "{" + ", ".join(f'"{name}": {_described(schema)}' for name, schema in self._later().items()) + "}"
 
     def _signals(self) -> dict[str, Mapping[str, Any]]:
-        return signal_schemas(self.contract, self.signals, is_claimed=self.is_claimed)
+        """List the signals written behind the items, in their order; the pipeline's own come first.
+
+        Those of the rich contract come later, but for the claim by which the items are checked: a small model that has
+        to think of eleven things beside its answer answers worse.
+        """
+        own = self._own_signals() if self.contract == "minimal" else {}
+        claim = (CLAIM,) if self.contract == "rich" and self.is_claimed else ()
+        return own | {name: RICH[name] for name in (*MINIMAL, *claim)}
 
     def _later(self) -> dict[str, Mapping[str, Any]]:
-        return later_schemas(self.contract, self.signals, is_claimed=self.is_claimed)
+        if self.contract == "minimal":
+            return {}
+        before = self._signals()
+        return self._own_signals() | {name: schema for name, schema in RICH.items() if name not in before}
+
+    def _own_signals(self) -> dict[str, Mapping[str, Any]]:
+        return {name: signal.json_schema() for name, signal in self.signals.items()}
 
     def _told(self, schemas: Mapping[str, Any]) -> list[tuple[str, str]]:
         prompts = {name: signal.prompt.strip() for name, signal in self.signals.items()}

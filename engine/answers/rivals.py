@@ -14,8 +14,7 @@ from typing import Any
 from engine.answers.contract import Item
 from engine.answers.contradicting import contradict, same_unit
 from engine.answers.shown import Shown
-from engine.text.normalise import plain
-from engine.text.stems import stems
+from engine.text.normalise import plain, stems
 from engine.values.base import ValueType
 
 MOST_LOOKED_AT = 2

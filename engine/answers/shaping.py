@@ -34,7 +34,7 @@ def cell_of(name: str, shape: Shape, answer: Answer) -> Cell:
         return Cell(None)
     match shape:
         case "list":
-            return _listed(name, items)
+            return _listed(name, [item.value for item in items], items)
         case "table":
             return _table(name, items, answer.headers)
         case "tree":
@@ -46,8 +46,7 @@ def cell_of(name: str, shape: Shape, answer: Answer) -> Cell:
 
 def items_cell(name: str, items: Sequence[Item]) -> Cell:
     """Make the field that holds every item with its lines, snippet and page."""
-    value = [_written(item) for item in items]
-    return Cell(value, _together([_cite(f"{name}[{n}]", value[n], item.spans) for n, item in enumerate(items)]))
+    return _listed(name, [_written(item) for item in items], items)
 
 
 def merge(before: Answer, after: Answer, shape: Shape) -> Answer:
@@ -82,9 +81,8 @@ def _joined(first: Item, second: Item) -> Item:
     return replace(first, spans=spans, snippet=snippet, page=earlier.page, moved=first.moved or second.moved)
 
 
-def _listed(name: str, items: Sequence[Item]) -> Cell:
-    values = [item.value for item in items]
-    return Cell(values, _together([_cite(f"{name}[{n}]", item.value, item.spans) for n, item in enumerate(items)]))
+def _listed(name: str, values: list[Any], items: Sequence[Item]) -> Cell:
+    return Cell(values, _together([_cite(f"{name}[{n}]", values[n], item.spans) for n, item in enumerate(items)]))
 
 
 def _table(name: str, items: Sequence[Item], headers: Sequence[str]) -> Cell:
@@ -124,7 +122,7 @@ def _written(item: Item) -> dict[str, Any]:
         "value": item.value,
         "original": item.original,
         "method": item.method,
-        "lines": item.lines,
+        "lines": [[span.first, span.last] for span in item.spans],
         "page": item.page,
         "snippet": item.snippet,
         **({"problem": item.problem} if item.problem else {}),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
-from engine.evidence.text_index import SourceLine, SourceText, TextIndex
+from engine.documents.document import Line
+from engine.evidence.text_index import TextIndex
 from engine.rows import DocumentId, Span
 from engine.text.numbered_text import NumberedText
 
@@ -76,18 +78,11 @@ class Shown:
     @cached_property
     def index(self) -> TextIndex:
         """Return an index of the shown pieces, to look values up in: line n is piece n - 1."""
-        lines = [SourceLine(piece + 1, 1, self._text(piece, piece + 1)) for block in self.blocks for piece in block]
-        return TextIndex(SourceText(DocumentId(""), lines))
+        lines = [Line(piece + 1, 1, self._text(piece, piece + 1)) for block in self.blocks for piece in block]
+        return TextIndex(DocumentId(""), lines)
 
 
 def _runs(pieces: Sequence[int]) -> Iterator[range]:
-    start = previous = None
-    for piece in pieces:
-        if start is None or previous is None:
-            start = piece
-        elif piece != previous + 1:
-            yield range(start, previous + 1)
-            start = piece
-        previous = piece
-    if start is not None and previous is not None:
-        yield range(start, previous + 1)
+    for _, run in groupby(enumerate(pieces), key=lambda place: place[1] - place[0]):
+        following = [piece for _, piece in run]
+        yield range(following[0], following[-1] + 1)

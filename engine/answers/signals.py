@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.answers.contract import Contract
 from engine.language.schema import Schema
 
 _SHORT = {"type": "string", "minLength": 1, "maxLength": 160}
@@ -57,32 +56,3 @@ class CustomSignal:
         schema: Mapping[str, Any] = Schema.parse({"signal": self.type}).json_schema(lambda quote: ())
         field: Mapping[str, Any] = schema["properties"]["signal"]
         return field
-
-
-def signal_schemas(
-    contract: Contract, custom: Mapping[str, CustomSignal], *, is_claimed: bool = False
-) -> dict[str, Mapping[str, Any]]:
-    """List the signals written behind the items, in their order; the pipeline's own come first.
-
-    With `is_claimed`, the items are checked by what the model says of their method (where computed values may ship).
-    """
-    schemas: dict[str, Mapping[str, Any]] = {}
-    if contract == "minimal":
-        schemas = {name: signal.json_schema() for name, signal in custom.items()}
-    claim = (CLAIM,) if contract == "rich" and is_claimed else ()
-    return schemas | {name: RICH[name] for name in (*MINIMAL, *claim)}
-
-
-def later_schemas(
-    contract: Contract, custom: Mapping[str, CustomSignal], *, is_claimed: bool = False
-) -> dict[str, Mapping[str, Any]]:
-    """List the signals that the rich contract asks for when the items are there; none for the minimal one.
-
-    A small model that has to think of eleven things beside its answer answers worse: so the items are those of the
-    minimal contract, to the letter.
-    """
-    if contract == "minimal":
-        return {}
-    schemas: dict[str, Mapping[str, Any]] = {name: signal.json_schema() for name, signal in custom.items()}
-    before = signal_schemas(contract, custom, is_claimed=is_claimed)
-    return schemas | {name: schema for name, schema in RICH.items() if name not in before}

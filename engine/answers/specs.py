@@ -1,4 +1,4 @@
-"""What the value of one item is made of: a typed leaf, a record of them, or a list."""
+"""What the value of one item is made of: a typed leaf, a record of them, or a list; and the types there are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Shape
-from engine.answers.values import answer_type, words_of
+from engine.errors import UsageError
+from engine.language.schema_types import Value
+from engine.language.schema_words import describe
 from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType, closed_object
+from engine.values.registry import named_type, names
 
 MOST_CELLS = 12
 """Columns of a table whose columns nobody named."""
 
 MOST_LISTED = 30
 DEEPEST = 6
+
+
+_TABLE = "table"
+"""The type of engine.values that an answer has as a shape."""
+
+
+def answer_types() -> tuple[str, ...]:
+    """Return the names of the types that one value of an answer can have."""
+    return tuple(name for name in names() if name != _TABLE)
+
+
+def answer_type(written: str) -> ValueType:
+    """Find the type of a value: `date`, `amount(currency=USD)`; raises ValueError for what there is not."""
+    try:
+        return require_value(named_type(written))
+    except UsageError as error:
+        raise ValueError(f"{error}. {error.advice}") from error
+
+
+def require_value(kind: ValueType) -> ValueType:
+    """Return a type that one value can have; raises ValueError for a table."""
+    if kind.name == _TABLE:
+        raise ValueError("a table is a shape of an answer and no type: write shape: table")
+    return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +120,8 @@ def describe_spec(spec: Spec) -> str:
     """Describe what the model writes, on one line."""
     match spec:
         case Leaf(type=kind, nullable=nullable):
-            return f"{words_of(kind)} or null" if nullable else words_of(kind)
+            words = describe(Value(kind))
+            return f"{words} or null" if nullable else words
         case RecordOf(fields=fields):
             return "{" + ", ".join(f'"{name}": {describe_spec(inner)}' for name, inner in fields) + "}"
         case ManyOf(item=item):

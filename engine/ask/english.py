@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
-    return frozenset(text.split())
-
+from engine.text.vocabulary import word_set
 
 _IRREGULAR: Final = {
     "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child",
@@ -19,7 +15,7 @@ _IRREGULAR: Final = {
     "indices": "index", "appendices": "appendix", "feet": "foot", "teeth": "tooth", "data": "data",
     "media": "media", "buses": "bus", "statuses": "status", "viruses": "virus", "crises": "crisis",
 }  # fmt: skip
-_SAME: Final = words(
+_SAME: Final = word_set(
     "series species news evidence police staff personnel money information misconduct equipment advice feedback "
     "this its his was is has does us gps process access progress business address witness status bus loss boss class "
     "virus crisis diagnosis analysis basis thesis gas dress pass harness illness"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
 from engine.errors import UsageError
@@ -57,8 +57,7 @@ class Proposal:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON that `from_json` reads."""
-        columns = [{"name": c.name, "kind": c.kind, "choices": list(c.choices)} for c in self.columns]
-        return {"question": self.question, "row": self.row, "columns": columns, "notes": list(self.notes)}
+        return asdict(self)
 
 
 def from_json(value: Mapping[str, Any]) -> Proposal:

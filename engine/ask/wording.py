@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.ask.english import plural, singular, words
+from engine.ask.english import plural, singular
 from engine.ask.examples import Examples, all_examples
 from engine.ask.proposal import LONGEST_NAME, MOST_CHOICES, MOST_COLUMNS, Column, Kind, Proposal, checked, field_name
+from engine.text.vocabulary import word_set
 
-_HUMANS: Final = words(
+_HUMANS: Final = word_set(
     "person people officer sergeant lieutenant detective deputy witness victim suspect judge patient doctor physician "
     "nurse teacher employee man woman child relative guest passenger prisoner inmate detainee inhabitant immigrant "
     "informant"

@@ -14,12 +14,11 @@ from engine.ask.drafting import Draft, changes, draft_once, revise_once
 from engine.ask.pipeline import columns_of, pipeline_text
 from engine.ask.proposal import Proposal, described
 from engine.cli import run as run_command
-from engine.cli.console import messages, output, shell_word, styled
+from engine.cli.console import COMMAND_SETTINGS, messages, output, shell_word, styled
 from engine.cli.new import write_new
 from engine.cli.options import OutOption, QuietOption
 from engine.cli.passphrases import has_terminal
 from engine.cli.run_settings import EVERY, takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.custody.manifest import with_manifests
 from engine.errors import UsageError

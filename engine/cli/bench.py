@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from engine.cli.console import COMMAND_SETTINGS
 from engine.cli.interrupting import run_program
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import EnvironmentMissing, UsageError
 
 app = typer.Typer(**COMMAND_SETTINGS)

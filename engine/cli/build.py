@@ -9,12 +9,11 @@ import typer
 from rich.table import Table
 
 from engine.cli.build_watch import choose_build_watch
-from engine.cli.console import counted, messages, output, span_text, styled, visible
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, output, span_text, styled, visible
 from engine.cli.interrupting import run_interruptible
 from engine.cli.local_models import LocalModels
 from engine.cli.options import InputOption, QuietOption
 from engine.cli.run_settings import EVERY, takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import QuietWatch
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.text import Text
 
 from engine.cli.console import counted, messages, one_line, span_text, styled
-from engine.cli.watching import QuietWatch, write_event
+from engine.cli.watching import JsonWatch, QuietWatch, event_line
 from engine.executor.events import DocumentFailed, DocumentRead, Event, FilesFound, ModelLoading, ModelReady
 from engine.optimizer.events import (
     BuildFinished,
@@ -27,14 +26,6 @@ from engine.optimizer.events import (
 INDENT = "  "
 
 
-class JsonBuildWatch(QuietWatch):
-    """Writes each event to stdout as one line."""
-
-    def take(self, event: Event) -> None:
-        """Write one event; raises BrokenPipeError."""
-        write_event(event)
-
-
 class LineWatch(QuietWatch):
     """Writes a line for each thing that happens; on a terminal, what is being done stands below them."""
 
@@ -48,9 +39,7 @@ class LineWatch(QuietWatch):
             self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Take the last line away."""
         if self._status is not None:
             self._status.stop()
@@ -92,7 +81,7 @@ class LineWatch(QuietWatch):
 def choose_build_watch(*, quiet: bool, json_events: bool) -> QuietWatch:
     """Choose the display."""
     if json_events:
-        return JsonBuildWatch()
+        return JsonWatch()
     return QuietWatch() if quiet else LineWatch()
 
 
@@ -102,14 +91,10 @@ def _frame_line(event: Event) -> str:
     match event:
         case FilesFound():
             text = f"reading {counted(event.total, 'file')} of {one_line(event.dataset)}"
-        case DocumentFailed():
-            text = one_line(f"failed: {event.path}: {event.message}")
+        case DocumentFailed() | ModelLoading() | ModelReady():
+            text = event_line(event)
         case DocumentRead() if event.done == event.total:
             text = f"{counted(event.total, 'file')} read"
-        case ModelLoading():
-            text = f"loading the model {one_line(event.model)}"
-        case ModelReady():
-            text = f"{one_line(event.model)} is ready after {span_text(event.seconds)}"
         case BuildStarted():
             text = f"plans are tried on {event.documents} of {event.rows} rows, for {event.minutes:g} minutes"
             text += f"; {counted(event.reviewed, 'reviewed row')} known" if event.reviewed else ""

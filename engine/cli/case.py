@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from engine.cli.console import counted, messages, one_line, output, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, styled
 from engine.cli.options import CaseArgument
 from engine.cli.passphrases import (
-    CasePassphraseFileOption,
     NewPassphraseFileOption,
     current_passphrase,
     has_terminal,
     new_passphrase,
 )
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.recording import (
     put_back_documents,
     record_backup,
@@ -53,7 +50,6 @@ def _case() -> None:
 @app.command()
 def verify(
     case: CaseArgument,
-    case_passphrase_file: CasePassphraseFileOption = None,
     digest: Annotated[bool, typer.Option("--digest", help="Also write a SHA-256 of the contents of the case.")] = False,
 ) -> None:
     """Check that a case is as it was written: the file, all documents, lines, replies, rows, reviews, ledger and log.
@@ -80,7 +76,6 @@ DocumentsArgument = Annotated[
 def remove(
     case: CaseArgument,
     documents: DocumentsArgument,
-    case_passphrase_file: CasePassphraseFileOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them without asking.")] = False,
 ) -> None:
     """Take documents out of a case, with their attachments: no list or search shows them, and no later run reads them.
@@ -102,9 +97,7 @@ def remove(
 
 
 @app.command()
-def put_back(
-    case: CaseArgument, documents: DocumentsArgument, case_passphrase_file: CasePassphraseFileOption = None
-) -> None:
+def put_back(case: CaseArgument, documents: DocumentsArgument) -> None:
     """Put documents back that were taken out of a case, with their attachments."""
     with Case(case, create=False) as opened:
         back = put_back_documents(opened, _documents_named(opened, documents, removed=True))
@@ -153,11 +146,7 @@ def _of_one_name(name: str, here: set[str], by_name: Mapping[str, set[str]], *, 
 
 
 @app.command()
-def encrypt(
-    case: CaseArgument,
-    new_passphrase_file: NewPassphraseFileOption = None,
-    case_passphrase_file: CasePassphraseFileOption = None,
-) -> None:
+def encrypt(case: CaseArgument, new_passphrase_file: NewPassphraseFileOption = None) -> None:
     """Encrypt a case: without the passphrase nobody reads it again, and nobody can recover the passphrase.
 
     The case is copied, compared and replaced; nothing else may use it meanwhile. What stands outside of the file is not
@@ -166,44 +155,30 @@ def encrypt(
     conversion.refuse_encrypted(case)
     known = passphrases.passphrase_of(case) if new_passphrase_file is None else None
     passphrase = known or new_passphrase(new_passphrase_file)
-    with _progress(case) as tell:
-        done = conversion.encrypt_case(case, passphrase, tell)
-    _say(case, done)
-    _say_not_recorded(record_conversion(case, "encrypt"))
+    _convert(case, "encrypt", lambda tell: conversion.encrypt_case(case, passphrase, tell))
 
 
 @app.command()
-def decrypt(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
+def decrypt(case: CaseArgument) -> None:
     """Write an encrypted case as a plain file again."""
     conversion.refuse_plain(case)
     passphrase = current_passphrase(case)
-    with _progress(case) as tell:
-        done = conversion.decrypt_case(case, passphrase, tell)
-    _say(case, done)
-    _say_not_recorded(record_conversion(case, "decrypt"))
+    _convert(case, "decrypt", lambda tell: conversion.decrypt_case(case, passphrase, tell))
 
 
 @app.command()
-def rekey(
-    case: CaseArgument,
-    new_passphrase_file: NewPassphraseFileOption = None,
-    case_passphrase_file: CasePassphraseFileOption = None,
-) -> None:
+def rekey(case: CaseArgument, new_passphrase_file: NewPassphraseFileOption = None) -> None:
     """Encrypt a case with another passphrase; copies made before keep the old one."""
     conversion.refuse_plain(case)
     current = current_passphrase(case)
     passphrase = new_passphrase(new_passphrase_file)
-    with _progress(case) as tell:
-        done = conversion.rekey_case(case, current, passphrase, tell)
-    _say(case, done)
-    _say_not_recorded(record_conversion(case, "rekey"))
+    _convert(case, "rekey", lambda tell: conversion.rekey_case(case, current, passphrase, tell))
 
 
 @app.command()
 def backup(
     case: CaseArgument,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to make; one that is there is left alone.")],
-    case_passphrase_file: CasePassphraseFileOption = None,
 ) -> None:
     """Copy a case to a new file, also while a run writes to it, and check the copy.
 
@@ -229,7 +204,6 @@ def backup(
 def repair(
     case: CaseArgument,
     out: Annotated[Path, typer.Option("--out", metavar="NEW", help="The case to make; a file there is left alone.")],
-    case_passphrase_file: CasePassphraseFileOption = None,
 ) -> None:
     """Save what can be read of a damaged case in a new one, and list what was lost. The case itself is only read.
 
@@ -255,9 +229,8 @@ def _say_not_recorded(why: str) -> None:
         messages().print(styled((one_line(why), "yellow")), soft_wrap=True)
 
 
-@contextmanager
-def _progress(case: Path) -> Iterator[Tell]:
-    """Draw a bar on stderr while a case is converted; away again when it is done. Ctrl+C leaves the case as it was."""
+def _convert(case: Path, event: str, work: Callable[[Tell], conversion.Converted]) -> None:
+    """Convert a case, with a bar on stderr that goes away again, and say so. Ctrl+C leaves the case as it was."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=messages(), transient=True) as bar:
         task = bar.add_task("copied", total=None)
@@ -265,7 +238,13 @@ def _progress(case: Path) -> Iterator[Tell]:
         def tell(phase: Phase, done: int, total: int) -> None:
             bar.update(task, description=one_line(f"{case.name}: {phase}"), completed=done, total=total or None)
 
-        yield tell
+        made = work(tell)
+    what = "encrypted" if made.is_encrypted else "not encrypted any more"
+    sums = f", {counted(made.rows, 'row')} in {counted(made.tables, 'table')} compared"
+    output().print(styled((f"{case} is {what}", "bold"), sums), soft_wrap=True)
+    if made.is_encrypted:
+        messages().print("Copies made before, and what was deleted, may still be on the disk.", soft_wrap=True)
+    _say_not_recorded(record_conversion(case, event))
 
 
 def _show(case: Path, result: Verification) -> None:
@@ -283,11 +262,3 @@ def _show(case: Path, result: Verification) -> None:
     verdict = f"{case} is damaged: {counted(len(result.differences), 'difference')}"
     console.print(styled((one_line(verdict), "bold red")), soft_wrap=True)
     messages().print("Restore a backup, or save what can be read: `redwell case repair`.", soft_wrap=True)
-
-
-def _say(case: object, done: conversion.Converted) -> None:
-    what = "encrypted" if done.is_encrypted else "not encrypted any more"
-    sums = f", {counted(done.rows, 'row')} in {counted(done.tables, 'table')} compared"
-    output().print(styled((f"{case} is {what}", "bold"), sums), soft_wrap=True)
-    if done.is_encrypted:
-        messages().print("Copies made before, and what was deleted, may still be on the disk.", soft_wrap=True)

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from engine.cli import run
-from engine.cli.console import counted, output, styled, visible
+from engine.cli.console import COMMAND_SETTINGS, counted, output, styled, visible
 from engine.cli.options import InputOption
 from engine.cli.run_settings import AllowPathOption
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.language.problems import Problem
 from engine.worker.checking import all_problems
 from engine.worker.jobs import load_with_inputs

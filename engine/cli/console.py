@@ -1,4 +1,4 @@
-"""The two streams of the terminal, and text made safe and short for it.
+"""The two streams of the terminal, text made safe and short for it, and how errors and help are shown.
 
 Records and replies are untrusted: they reach a terminal without its control sequences, and never as rich markup.
 """
@@ -17,6 +17,15 @@ from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
+
+from engine.worker.exit_codes import UserError
+
+COMMAND_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "markdown",  # flows docstrings anew; the usual mode keeps their line ends
+}
+"""Settings of every command's Typer app."""
 
 PIPE_WIDTH = 120
 """Columns where output goes to a file or pipe and COLUMNS is not set."""
@@ -100,6 +109,19 @@ def shell_word(word: str | Path) -> str:
     if isinstance(word, Path) and word.is_relative_to(Path.cwd()):
         word = word.relative_to(Path.cwd())
     return shlex.quote(visible(str(word)))
+
+
+def show_error(error: UserError) -> None:
+    """Print an error that a user can mend, and what to do, to stderr."""
+    show_problem("error", str(error), error.advice)
+
+
+def show_problem(what: str, message: str, advice: str = "", *, style: str = "bold red") -> None:
+    """Print one problem to stderr in the same form as errors."""
+    console = messages()
+    console.print(styled((f"{what}: ", style), visible(message)), soft_wrap=not console.is_terminal)
+    if advice:
+        console.print(styled(("what to do: ", "bold"), visible(advice)), soft_wrap=not console.is_terminal)
 
 
 def _console(stream: TextIO, *, stderr: bool) -> Console:

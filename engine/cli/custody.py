@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import one_line, output, shell_word, styled
+from engine.cli.console import COMMAND_SETTINGS, one_line, output, shell_word, styled
 from engine.cli.options import CaseArgument
-from engine.cli.passphrases import CasePassphraseFileOption, has_terminal, new_passphrase
-from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.passphrases import has_terminal, new_passphrase
 from engine.custody.keys import SigningKey, is_hidden, new_key, read_key
-from engine.custody.timestamps import attach_token, request_of
+from engine.custody.manifest import attach_token, request_of
 from engine.errors import UsageError
 from storage import passphrases
 from storage.case import Case
@@ -49,7 +48,7 @@ def _custody() -> None:
 
 
 @app.command()
-def log(case: CaseArgument, case_passphrase_file: CasePassphraseFileOption = None) -> None:
+def log(case: CaseArgument) -> None:
     """Write the custody log of a case, every link checked: one JSON line for each entry."""
     with Case(case, read_only=True) as opened:
         entries = opened.custody.entries()

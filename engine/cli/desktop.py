@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
+from engine.cli.console import COMMAND_SETTINGS
 from engine.cli.options import NetworkOption
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import EnvironmentMissing
 from storage import passphrases
 

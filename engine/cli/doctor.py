@@ -8,9 +8,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from engine.cli.console import messages, one_line, output, styled
+from engine.cli.console import COMMAND_SETTINGS, messages, one_line, output, styled
 from engine.cli.models_view import show_rates
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.worker.health import all_checks, is_helpful
 from models.check import Check

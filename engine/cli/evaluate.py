@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from engine.cli.console import messages, one_line, output
+from engine.cli.console import COMMAND_SETTINGS, messages, one_line, output
 from engine.cli.interrupting import run_program
 from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import Watch
 from engine.errors import UsageError
 from engine.evaluation import Gold, Located, Score, located, predicted_pairs, score

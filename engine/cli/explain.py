@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from engine.cli.console import output, visible
+from engine.cli.console import COMMAND_SETTINGS, output, visible
 from engine.cli.options import InputOption
 from engine.cli.run_settings import AllowPathOption
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.estimate.explain import explanation
-from engine.estimate.scale import Corpus, read_machines
+from engine.estimate.scale import Corpus, Machine
 from engine.executor.run import refuse_problems
 from engine.worker.jobs import default_case, load_with_inputs
+from engine.worker.typed_json import read_dataclass
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -54,3 +57,27 @@ def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
     file = case or default_case(pipeline)
     text = explanation(loaded, case=file, model=model, corpus=corpus, machines=machines)
     output().print(visible(text), soft_wrap=True)
+
+
+def read_machines(file: Path) -> list[Machine]:
+    """Read `[[machine]]` tables of a TOML file. Raises UsageError naming the table and what is wrong with it."""
+    try:
+        body = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{file}: {reason}", advice="Name a TOML file such as docs/rates.toml.") from error
+    tables = body.get("machine")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{file} has no [[machine]] table", advice="See docs/scale.md for the form.")
+    names = [f"{file}: machine {number} ({table.get('name', 'no name')})" for number, table in enumerate(tables, 1)]
+    return [_machine(name, table) for name, table in zip(names, tables, strict=True)]
+
+
+def _machine(where: str, table: Mapping[str, Any]) -> Machine:
+    for key, value in table.items():
+        if isinstance(value, int | float) and not 0 < value < math.inf:
+            raise UsageError(f"{where}: {key} must be a number above 0, not {value!r}", advice="Correct the file.")
+    machine = read_dataclass(where, Machine, table)
+    if machine.efficiency > 1:
+        raise UsageError(f"{where}: efficiency is at most 1", advice="Correct the file.")
+    return machine

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from engine.cli.console import counted, messages, one_line, output, shell_word, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, shell_word, styled
 from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.options import (
     BomOption,
@@ -32,10 +32,10 @@ from engine.cli.options import (
 )
 from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import show_written
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.manifest import with_manifests
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
+from engine.executor.results import refuse_unknown
 from engine.results.hidden import hidden_warning
 from engine.results.network import NetworkChoice
 from engine.results.network_files import network_format
@@ -135,7 +135,4 @@ def _check_columns(case: Case, run_id: str, columns: tuple[str, ...]) -> None:
     results = case.runs.results(run_id) if columns else None
     if results is None or not results.row_ids:
         return
-    existing = list(dict.fromkeys(key for row in case.result_rows.read(run_id) for key in row.values))
-    unknown = [column for column in columns if column not in existing]
-    if unknown:
-        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(existing)}.")
+    refuse_unknown(columns, list(dict.fromkeys(key for row in case.result_rows.read(run_id) for key in row.values)))

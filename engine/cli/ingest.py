@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import counted, messages, one_line, output, shell_word, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, shell_word, styled
 from engine.cli.ledger_view import failed_files, unread_view
 from engine.cli.options import QuietOption
 from engine.cli.run_settings import READING, takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.errors import UsageError
 from engine.executor.gone_files import gone_files, gone_text

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from engine.cli.console import output, styled, write_json
+from engine.cli.console import COMMAND_SETTINGS, output, styled, write_json
 from engine.cli.ledger_view import (
     calls_view,
     decisions_view,
@@ -21,7 +21,6 @@ from engine.cli.ledger_view import (
     unread_view,
 )
 from engine.cli.options import CaseArgument, RunOption, find_run
-from engine.cli.settings import COMMAND_SETTINGS
 from storage.case import Case
 from storage.runs import StoredRun
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column
 
 from engine.cli.console import counted, one_line, shortened, styled
+from engine.cli.results_view import plain_table
 from engine.results.hidden import hidden_pages_text
 from engine.results.ledger import RowNames, notes_of
 from storage.case import Case
@@ -28,10 +28,7 @@ _WARNINGS = 20
 def ledger_view(ledger: Ledger) -> RenderableType:
     """Draw the sums."""
     files = _files_text(ledger.documents)
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    view.add_column("")
-    for name in _NUMBERS:
-        view.add_column(name, justify="right")
+    view = plain_table("", *(Column(name, justify="right") for name in _NUMBERS))
     for sums in ledger.operators:
         numbers = (sums.rows_in, sums.output, sums.rejected, sums.failed, sums.rows_out)
         style = "" if sums.adds_up and not sums.failed else "red"
@@ -80,26 +77,26 @@ def unread_view(case: Case, documents: Container[str] | None = None) -> Renderab
 
 def failed_files(records: Sequence[DocumentRecord | FailedFile], most: int | None = None) -> RenderableType:
     """List files that could not be read, each with its reason and advice."""
-    items = [(record.path, record.message, record.advice) for record in records]
-    return _problems(f"{counted(len(items), 'file')} failed", items, most)
+    items = [(record.path, record.message, record.advice) for record in records[:most]]
+    return _problems(f"{counted(len(records), 'file')} failed", items, len(records))
 
 
 def failed_rows(case: Case, run_id: str, fates: Sequence[StoredFate], most: int | None = None) -> RenderableType:
     """List rows that an operator could not process, each with its error, advice and the raw reply."""
     name = RowNames(case, run_id)
     items = []
-    for fate in fates if most is None else fates[:most]:
+    for fate in fates[:most]:
         reply = shortened(one_line(fate.record.raw_reply or ""), _REPLY_CHARACTERS)
         advice = fate.record.advice + (f" The model said: {reply}" if reply else "")
         items.append((f"{fate.operator}: {name(fate.record.row_id)}", fate.record.error, advice))
-    return _problems(f"{counted(len(fates), 'row')} failed", items, None, total=len(fates))
+    return _problems(f"{counted(len(fates), 'row')} failed", items, len(fates))
 
 
 def rejected_rows(case: Case, run_id: str, fates: Sequence[StoredFate]) -> RenderableType:
     """List rows that were left out, each with the reason."""
     name = RowNames(case, run_id)
     items = [(f"{fate.operator}: {name(fate.record.row_id)}", fate.record.reason, "") for fate in fates]
-    return _problems(f"{counted(len(items), 'row')} left out", items, None, style="bold")
+    return _problems(f"{counted(len(items), 'row')} left out", items, len(items), style="bold")
 
 
 def rejections_view(fates: Sequence[StoredFate]) -> RenderableType:
@@ -146,9 +143,8 @@ def calls_view(replies: Replies, run_id: str) -> RenderableType | None:
 
 def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
     """List the verdicts about pairs and groups."""
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("operator", "field", "one", "other", "verdict", "by", "because"):
-        view.add_column(name, overflow="fold")
+    names = ("operator", "field", "one", "other", "verdict", "by", "because")
+    view = plain_table(*(Column(name, overflow="fold") for name in names))
     for stored in decisions:
         record = stored.record
         texts = (record.subject, record.left, record.right, record.verdict, record.by, record.detail)
@@ -158,19 +154,13 @@ def decisions_view(decisions: Sequence[StoredDecision]) -> RenderableType:
 
 
 def _problems(
-    title: str,
-    items: Sequence[tuple[str, str, str]],
-    most: int | None,
-    *,
-    total: int | None = None,
-    style: str = "bold red",
+    title: str, shown: Sequence[tuple[str, str, str]], total: int, *, style: str = "bold red"
 ) -> RenderableType:
-    shown = items if most is None else items[:most]
     parts: list[RenderableType] = [styled((title, style))]
     for name, message, advice in shown:
         parts.append(Padding(styled((one_line(name), "bold"), ": ", one_line(message)), (0, 0, 0, 2)))
         if advice:
             parts.append(Padding(styled(("what to do: ", "dim"), one_line(advice)), (0, 0, 0, 4)))
-    if more := (len(items) if total is None else total) - len(shown):
+    if more := total - len(shown):
         parts.append(Padding(styled((f"and {more:,} more", "dim")), (0, 0, 0, 2)))
     return Group(*parts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from engine.executor.settings import RunSettings
+from engine.executor.translation import redwell_errors
 from models.bundled import link_bundled_models
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
@@ -109,12 +110,10 @@ class LocalModels:
 
     def _need_server(self, server: RememberedServer) -> None:
         """Raise EnvironmentMissing unless a server may be asked and answers."""
-        from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+        from models.servers.backend import look_at_server  # noqa: PLC0415 - the HTTP client
 
-        try:
+        with redwell_errors():
             look_at_server(server.location, self._allowed)
-        except ModelError as error:
-            raise EnvironmentMissing(str(error), advice=error.advice) from error
 
     def _need_cluster(self) -> None:
         """Raise EnvironmentMissing for a cluster that may not be asked, or without Ray; nothing is started."""
@@ -123,23 +122,14 @@ class LocalModels:
         from models.addresses import read_allowed, read_cluster  # noqa: PLC0415 - few runs use a cluster
         from models.cluster.backend import Cluster  # noqa: PLC0415
 
-        try:
+        with redwell_errors():
             self._cluster = Cluster(read_cluster(self._where), allowed=read_allowed(self._allowed))
-        except ModelError as error:
-            raise EnvironmentMissing(str(error), advice=error.advice) from error
 
     def open_embedder(self) -> TextEmbedder:
         """Open the embedding model; raises models.errors.ModelError."""
         from models.embeddings import chosen_embedder  # noqa: PLC0415 - numpy
 
         return chosen_embedder()
-
-
-def open_model(name: str) -> ModelBackend:
-    """Load one model by itself, or its stand-in; raises EnvironmentMissing or models.errors.ModelError."""
-    models = LocalModels()
-    models.stand_in(name, is_chosen=False)
-    return models.open_model(name)
 
 
 def is_here(name: str) -> bool:
@@ -155,10 +145,8 @@ def is_here(name: str) -> bool:
 
 def _server(name: str) -> RememberedServer | None:
     """Find the server that a name means; raises EnvironmentMissing for an address that is none."""
-    try:
+    with redwell_errors():
         return find_server(name)
-    except ModelError as error:
-        raise EnvironmentMissing(str(error), advice=error.advice) from error
 
 
 def _known(name: str) -> CatalogEntry | None:

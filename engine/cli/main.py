@@ -12,9 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from engine.cli import passphrases, passwords
-from engine.cli.console import messages, one_line, write_every_character
-from engine.cli.failure import show_error
-from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.console import COMMAND_SETTINGS, messages, one_line, show_error, write_every_character
 from engine.disk import private_umask
 from engine.fencing import begin
 from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
@@ -23,42 +21,39 @@ from storage import upgrade_notice
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One command: `module` holds a Typer `app`; `help` is the line that `redwell --help` shows without loading it."""
+    """One command: `help` is the line that `redwell --help` shows without loading it.
+
+    `module` holds its Typer `app`, "" for the one of its name here.
+    """
 
     name: str
-    module: str
     help: str
+    module: str = ""
 
 
 COMMANDS = (
-    Entry("ask", "engine.cli.ask", "Ask a folder of records a question in plain words; show and write the table."),
-    Entry("run", "engine.cli.run", "Run a pipeline over a folder of records; show and write the table."),
-    Entry("new", "engine.cli.new", "Write a pipeline to begin with; without arguments, list the templates."),
-    Entry("check", "engine.cli.check", "Check a pipeline without running it: every problem with its line."),
-    Entry(
-        "explain", "engine.cli.explain", "Show how a pipeline will run and how long it will take, without running it."
-    ),
-    Entry(
-        "build", "engine.cli.build", "Look for better ways to ask a pipeline's question, on a sample of your documents."
-    ),
-    Entry("ingest", "engine.cli.ingest", "Read a folder into a case, without a model."),
-    Entry("export", "engine.cli.export", "Write the results of a run again, in any format."),
-    Entry("verify", "engine.cli.verify", "Check an export against its manifest: sources, custody log, signature."),
-    Entry("custody", "engine.cli.custody", "Show the custody log of a case; make keys that sign, add timestamps."),
-    Entry("rerun", "engine.cli.rerun", "Run a pipeline again on the same documents; report row by row what differs."),
-    Entry(
-        "review", "engine.cli.review", "Show what was reviewed, or write it as right answers (gold) to test against."
-    ),
-    Entry("trace", "engine.cli.trace", "Show the lines of the records that a cell of the table comes from."),
-    Entry("ledger", "engine.cli.ledger", "Show what became of every file and every row."),
-    Entry("search", "engine.cli.search", "Find words in the records of a case."),
-    Entry("case", "engine.cli.case", "Check, back up, repair or encrypt a case; take documents out of it."),
-    Entry("models", "engine.cli.models", "List, install, add, check and remove the models on this machine."),
-    Entry("doctor", "engine.cli.doctor", "See what works on this machine and what to install."),
-    Entry("desktop", "engine.cli.desktop", "Open the window: drop a folder, watch it being read, see every page."),
-    Entry("worker", "engine.cli.worker", "Serve the desktop app: commands and events as JSON lines."),
-    Entry("eval", "engine.cli.evaluate", "Score the pipelines of a sample case by its gold answers."),
-    Entry("bench", "engine.cli.bench", "Run the benchmarks of a source checkout."),
+    Entry("ask", "Ask a folder of records a question in plain words; show and write the table."),
+    Entry("run", "Run a pipeline over a folder of records; show and write the table."),
+    Entry("new", "Write a pipeline to begin with; without arguments, list the templates."),
+    Entry("check", "Check a pipeline without running it: every problem with its line."),
+    Entry("explain", "Show how a pipeline will run and how long it will take, without running it."),
+    Entry("build", "Look for better ways to ask a pipeline's question, on a sample of your documents."),
+    Entry("ingest", "Read a folder into a case, without a model."),
+    Entry("export", "Write the results of a run again, in any format."),
+    Entry("verify", "Check an export against its manifest: sources, custody log, signature."),
+    Entry("custody", "Show the custody log of a case; make keys that sign, add timestamps."),
+    Entry("rerun", "Run a pipeline again on the same documents; report row by row what differs."),
+    Entry("review", "Show what was reviewed, or write it as right answers (gold) to test against."),
+    Entry("trace", "Show the lines of the records that a cell of the table comes from."),
+    Entry("ledger", "Show what became of every file and every row."),
+    Entry("search", "Find words in the records of a case."),
+    Entry("case", "Check, back up, repair or encrypt a case; take documents out of it."),
+    Entry("models", "List, install, add, check and remove the models on this machine."),
+    Entry("doctor", "See what works on this machine and what to install."),
+    Entry("desktop", "Open the window: drop a folder, watch it being read, see every page."),
+    Entry("worker", "Serve the desktop app: commands and events as JSON lines."),
+    Entry("eval", "Score the pipelines of a sample case by its gold answers.", "engine.cli.evaluate"),
+    Entry("bench", "Run the benchmarks of a source checkout."),
 )
 
 
@@ -78,7 +73,7 @@ class CommandTable(TyperGroup):
         """Load the command that the first argument names."""
         name, _, rest = super().resolve_command(ctx, args)
         entry = next(entry for entry in self.entries if entry.name == name)
-        command = typer.main.get_command(importlib.import_module(entry.module).app)
+        command = typer.main.get_command(importlib.import_module(entry.module or f"engine.cli.{name}").app)
         command.name = name
         passphrases.add_option(command)
         passwords.add_options(command)

@@ -15,11 +15,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.text import Text
 
 from engine.cli import servers
-from engine.cli.console import messages, one_line, output, shell_word, styled, write_json
-from engine.cli.failure import show_error
+from engine.cli.console import COMMAND_SETTINGS, messages, one_line, output, shell_word, show_error, styled, write_json
 from engine.cli.models_view import detail_lines, show_rates, size_text, title_line
 from engine.cli.run_settings import AllowHostOption
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.worker.model_facts import facts_of
 from models import install as weights

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import output, shell_word, styled
-from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.console import COMMAND_SETTINGS, output, shell_word, styled
 from engine.errors import UsageError
 from engine.templates import template, templates
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -118,7 +117,11 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
     """
     runs = case.runs.all()
     if run_id:
-        return _named(case, run_id, runs)
+        named = next((run for run in runs if run.id == run_id), None)
+        if named is None:
+            ids = ", ".join(run.id for run in runs) or "none"
+            raise UsageError(f"{case.path} has no run {run_id!r}", advice=f"Runs: {ids}.")
+        return named
     if not runs:
         raise UsageError(f"no pipeline has run in {case.path}", advice="Run one: `redwell run PIPELINE --case FILE`.")
     run = case.runs.latest_delivered() if with_results else runs[-1]
@@ -127,11 +130,3 @@ def find_run(case: Case, run_id: str, *, with_results: bool = True) -> StoredRun
             f"no run of {case.path} has delivered results yet", advice="Run it again: it goes on where it stopped."
         )
     return run
-
-
-def _named(case: Case, run_id: str, runs: Sequence[StoredRun]) -> StoredRun:
-    stored = next((run for run in runs if run.id == run_id), None)
-    if stored is None:
-        ids = ", ".join(run.id for run in runs) or "none"
-        raise UsageError(f"{case.path} has no run {run_id!r}", advice=f"Runs: {ids}.")
-    return stored

@@ -53,9 +53,10 @@ def begin() -> None:
 
 
 def add_option(command: Any) -> None:
-    """Give a command that takes a case the option --case-passphrase-file."""
-    if any(parameter.name == "case" for parameter in command.params):
-        command.params += options_of(_holder)
+    """Give a command that takes a case, and each such one of a group, the option --case-passphrase-file."""
+    for each in (command, *getattr(command, "commands", {}).values()):
+        if any(parameter.name == "case" for parameter in each.params):
+            each.params += options_of(_holder)
 
 
 def current_passphrase(case: Path) -> str:

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import typer
 
 import engine.cli.run as run_command
-from engine.cli.console import counted, one_line, output, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, one_line, output, styled
 from engine.cli.interrupting import run_interruptible
 from engine.cli.options import CaseArgument, QuietOption, find_run
 from engine.cli.results_view import shown_value
 from engine.cli.run_settings import takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import choose_watch
 from engine.custody.recording import record_beside, weights_of_run
 from engine.executor.settings import RunSettings
@@ -56,17 +55,14 @@ def rerun(
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         facts = {"run": stored.id, "rows": comparison.rows_before, "same_rows": comparison.same_rows}
-        problem = record_beside(opened, "rerun", {**facts, "models": _weights(comparison)})
+        weights = {name: after for name, (_, after) in comparison.weights.items()}
+        problem = record_beside(opened, "rerun", {**facts, "models": weights})
         asked = weights_of_run(opened.custody, stored.id)
     _report(stored.id, comparison)
     output().print(exactness(asked or dict.fromkeys(comparison.weights)), soft_wrap=True)
     if problem:
         output().print(problem, soft_wrap=True)
     raise typer.Exit(0 if comparison.is_same else 1)
-
-
-def _weights(comparison: Comparison) -> dict[str, str]:
-    return {name: after for name, (_, after) in comparison.weights.items()}
 
 
 def _report(run_id: str, comparison: Comparison) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 
 from engine.cli.console import counted, one_line, output, styled
 from engine.values.cells import cell_text as typed_text
@@ -33,6 +33,11 @@ _GAP = 2
 """Between columns: one blank of padding and one that the box draws."""
 
 
+def plain_table(*columns: Column | str, gap: int = 2) -> Table:
+    """Begin a table with a line below its heading and no frame."""
+    return Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap, 0, 0))
+
+
 def results_view(table: ResultTable, width: int) -> RenderableType:
     """Draw the first rows; `width` is the screen's, in characters. Rows carry the number that `trace` takes."""
     if not table.rows:
@@ -48,7 +53,7 @@ def results_view(table: ResultTable, width: int) -> RenderableType:
         ],
         width - number_width - _GAP,
     )
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    view = plain_table(gap=1)
     view.add_column("", justify="right", style="dim", width=number_width)
     for column, column_width in zip(table.columns, widths, strict=False):
         view.add_column(styled(one_line(column)), width=column_width, overflow="fold")

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.table import Table
 
-from engine.cli.console import counted, one_line, output, shortened, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, one_line, output, shortened, styled
 from engine.cli.options import CaseArgument, OverwriteOption, RunOption, find_run
-from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.results_view import plain_table
 from engine.results.doubt import doubt_of
 from engine.results.gold import check_gold_name, write_gold
 from engine.results.table import ResultView, Selection, result_view
@@ -67,9 +66,7 @@ def _summary(view: ResultView, run_id: str) -> Any:
 
 
 def _table(view: ResultView) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("row", "verdict", "what", "note"):
-        table.add_column(name)
+    table = plain_table("row", "verdict", "what", "note")
     for number, judged in view.reviews.items():
         if judged == NO_REVIEW:  # all that was said of it was taken back
             continue
@@ -86,9 +83,7 @@ def _table(view: ResultView) -> Table:
 
 def _doubtful(view: ResultView, most: int) -> Table:
     """List the rows that nobody has judged yet and most speaks against, as the window orders them."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("row", "column", "why"):
-        table.add_column(name)
+    table = plain_table("row", "column", "why")
     chosen = view.select(Selection(only_unreviewed=True, least_agreed_first=True))
     for number in chosen[:most]:
         doubt = doubt_of(view.values[number], view.rows[number].not_located)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import counted, messages, one_line, output, shell_word, styled
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, shell_word, styled
 from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_signer
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
@@ -15,14 +15,13 @@ from engine.cli.local_models import LocalModels
 from engine.cli.options import BomOption, ColumnsOption, InputOption, ListsOption, OutOption, QuietOption, split_columns
 from engine.cli.results_view import results_view, show_written
 from engine.cli.run_settings import EVERY, takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
 from engine.errors import UsageError
 from engine.executor.run import run_pipeline
 from engine.executor.run_state import CallState
 from engine.executor.settings import RunSettings
 from engine.results.hidden import hidden_warning
-from engine.results.new_rows import new_rows
+from engine.results.same_question import new_rows
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import OutputOptions
 from engine.worker.jobs import NewModels, ReadyRun, RunJob, default_case, make_ready, write_results

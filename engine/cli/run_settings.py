@@ -12,8 +12,8 @@ import typer
 
 from engine.cli.options import OverwriteOption
 from engine.cli.passwords import PasswordOption
-from engine.documents.options import USUAL_WORKERS, ParseOptions
 from engine.executor.settings import RunSettings
+from engine.worker.commands import SettingsKeys
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -114,15 +114,7 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
 
 def _settings(chosen: Mapping[str, Any]) -> RunSettings:
     """Return the settings that options say; what a command does not take is as usual."""
-    given = {name: chosen.get(name, usual) for name, (_, usual) in _OPTIONS.items()}
-    return RunSettings(
-        model=given["model"],
-        trust_code=given["trust_code"],
-        allow_hosts=tuple(given["allow_host"] or ()),
-        allow_paths=tuple(given["allow_path"] or ()),
-        overwrite=given["overwrite"],
-        cluster=given["cluster"],
-        include_hidden=given["include_hidden"],
-        workers=given["workers"] or USUAL_WORKERS,
-        parse=ParseOptions(ocr=given["ocr"], password=given["password"], follow_links=given["follow_links"]),
-    )
+    said: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items() if value is not None
+    }
+    return SettingsKeys(**said).settings

@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from engine.cli.console import counted, one_line, output, styled, visible, write_json
+from engine.cli.console import COMMAND_SETTINGS, counted, one_line, output, styled, visible, write_json
 from engine.cli.options import CaseArgument, OverwriteOption
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.results.hidden import HIDDEN_WORDS
 from engine.results.saved_searches import documents_of, find_search, remove_search, save_search, saved_searches

@@ -10,13 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from engine.cli.console import counted, messages, one_line, output, styled, visible
-from engine.cli.failure import show_problem
+from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, show_problem, styled, visible
 from engine.cli.ledger_view import decisions_view
 from engine.cli.options import CaseArgument, OverwriteOption, RunOption, find_run
 from engine.cli.passwords import PasswordOption
 from engine.cli.results_view import shown_value
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.custody.guard import change_warning
 from engine.documents.options import ParseOptions
 from engine.errors import DocumentError, UsageError
@@ -24,6 +22,7 @@ from engine.results.hidden import HIDDEN_WORDS
 from engine.worker.crossings import recorded
 from engine.worker.page_images import draw, marked_pages
 from storage.case import Case
+from storage.documents import LineRecord
 from storage.evidence import NOT_LOCATED, EvidenceRecord
 from storage.export.assemble import citation_of, file_names
 from storage.export.atomic import replacing
@@ -122,10 +121,9 @@ def _show_place(traced: TracedRow, place: EvidenceRecord) -> None:
         return
     console.print(styled("  ", (visible(traced.citation(place)), "bold"), (f"  {_method(place)}", "dim")))
     lines = traced.lines(place) if place.method != "document" else []
-    width = len(str(lines[-1].number)) if lines else 0
-    for line in lines:
-        style = "dim" if line.is_context else ""
-        mark = " " if line.is_context else "│"
+    width = len(str(lines[-1][0].number)) if lines else 0
+    for line, is_context in lines:
+        mark, style = (" ", "dim") if is_context else ("│", "")
         text = Text(f"  {mark} {line.number:>{width}}  {visible(line.text)}", style=style)
         if line.hidden:
             text.append(f"  (not shown by the page: {HIDDEN_WORDS.get(line.hidden, line.hidden)})", "bold yellow")
@@ -198,16 +196,6 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedLine:
-    """One line of a record; those around the evidence are only context."""
-
-    number: int
-    text: str
-    is_context: bool
-    hidden: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Generation:
     """Rows that one operator made on the way to the row. `files` are those of its documents, where it has any."""
 
@@ -240,13 +228,13 @@ class TracedRow:
         citation: Citation = citation_of(self.case.documents, place, self.files)
         return citation_text([citation])
 
-    def lines(self, place: EvidenceRecord) -> list[QuotedLine]:
-        """Return the lines of a place with the line before and after it; empty when it was not located."""
+    def lines(self, place: EvidenceRecord) -> list[tuple[LineRecord, bool]]:
+        """Return the lines of a place, and as context (True) the one before and after it; empty if it has none."""
         if place.document_id is None or place.first_line is None or place.last_line is None:
             return []
         first, last = place.first_line, place.last_line
         lines = self.case.documents.lines(place.document_id, max(1, first - 1), last + 1)
-        return [QuotedLine(n.number, n.text, not first <= n.number <= last, n.hidden) for n in lines]
+        return [(line, not first <= line.number <= last) for line in lines]
 
     def generations(self) -> list[Generation]:
         """Say which operators made the rows that this one comes from, the records first."""

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engine.cli.console import output
-from engine.cli.settings import COMMAND_SETTINGS
+from engine.cli.console import COMMAND_SETTINGS, output
 from engine.custody import verify_manifest
 from engine.errors import UsageError
 from storage.export.atomic import replacing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, RenderableType
@@ -13,8 +12,7 @@ from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from engine.cli.console import counted, messages, one_line, span_text, styled, write_json_text
-from engine.cli.failure import show_problem
+from engine.cli.console import counted, messages, one_line, show_problem, span_text, styled, write_json_text
 from engine.executor.events import (
     DocumentFailed,
     Event,
@@ -45,9 +43,7 @@ class QuietWatch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Leave the screen as it is."""
 
     def take(self, event: Event) -> None:
@@ -108,9 +104,7 @@ class LiveWatch(Watch):
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Take the picture away; what follows stands in its place."""
         self._live.stop()
 
@@ -124,7 +118,7 @@ class LiveWatch(Watch):
         elif isinstance(event, DocumentFailed):
             self._console.print(styled(("failed: ", "bold red"), one_line(f"{event.path}: {event.message}")))
         elif isinstance(event, ModelRestarted):
-            self._console.print(styled(("restarted: ", "bold yellow"), _line(event)))
+            self._console.print(styled(("restarted: ", "bold yellow"), event_line(event)))
 
     def _picture(self) -> RenderableType:
         with self._lock:
@@ -141,7 +135,7 @@ class PlainWatch(Watch):
 
     def show(self, event: Event) -> None:
         """Write what a log should have; progress at most every LINE_SECONDS."""
-        line = _line(event)
+        line = event_line(event)
         now = self.state.clock()
         if not line and now - self._said < LINE_SECONDS:
             return
@@ -228,7 +222,7 @@ def _fitted(parts: list[str], width: int) -> str:
     return " · ".join(parts)
 
 
-def _line(event: Event) -> str:
+def event_line(event: Event) -> str:
     """Write what a log should have of an event; empty for one that is only progress."""
     text = ""
     match event:

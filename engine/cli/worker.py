@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from engine.cli.console import COMMAND_SETTINGS
 from engine.cli.options import NetworkOption
 from engine.cli.serving import local_models
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.worker.jobs import NewModels
 from engine.worker.session import serve
 from storage import passphrases

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _try_socket(bounds: Bounds) -> dict[str, Any]:
-    """Ask for a socket, confined as for any code (engine.code.attempt)."""
+    """Ask for a socket, confined as for any code (engine.code.process)."""
     from models.fence.attempt import try_socket  # noqa: PLC0415 - code has no use for it
 
     attempts = []

@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from engine.code.program import Program
 from engine.code.values import NotPlain, plain
 from engine.errors import EnvironmentMissing, ItemError, PipelineError
 from engine.finishing import to_the_end
+from models.fence.attempt import Attempt
 
 CALLS_PER_PROCESS = 1000
 LONGEST_ANSWER = 64 * 2**20
@@ -29,6 +31,7 @@ _PATIENCE = 4
 _START_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0
 _KEPT_ERRORS = 2000
+_ATTEMPT = json.dumps({"bounds": {"memory_bytes": 2**28, "cpu_seconds": 20}, "attempt": True}) + "\n"
 _AROUND = 2
 """Levels that an answer has around what a call gave."""
 
@@ -229,6 +232,31 @@ class CodeProcess:
         stderr = self._process.stderr
         while stderr is not None and (part := await stderr.read(2**16)):
             self._errors = (self._errors + part)[-_KEPT_ERRORS:]
+
+
+def try_from_code_process() -> Attempt:
+    """Let a process, confined as for any code, ask for a socket, to see that it gets none; it runs no code.
+
+    Raises EnvironmentMissing, or OSError.
+    """
+    try:
+        tried = subprocess.run(
+            code_command(),
+            input=_ATTEMPT.encode(),
+            capture_output=True,
+            timeout=_START_SECONDS,
+            check=False,
+            cwd=code_folder(),
+            env=code_environment(),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentMissing(f"the process for code of a pipeline did not try in {error.timeout:g} s") from error
+    try:
+        return Attempt(**json.loads(tried.stdout)["attempted"])
+    except (ValueError, KeyError) as error:
+        said = (tried.stderr or tried.stdout).decode("utf-8", "replace").strip()
+        last = said.splitlines()[-1] if said else "it said nothing"
+        raise EnvironmentMissing(f"the process for code of a pipeline did not try: {last}") from error
 
 
 async def _start_process() -> asyncio.subprocess.Process:

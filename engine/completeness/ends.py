@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.completeness.lists import Event, ListWalk, OpenList
 from engine.completeness.markers import markers_of, without_marker
-from engine.completeness.report import Finding, Verdict
-from engine.completeness.text import RunningText
 from engine.documents.document import Line
+from engine.documents.furniture import furniture
+from engine.documents.outline import headed_sections, sections_of_lines
 from engine.rows import Span
 from engine.text.blocks import blocks
 from engine.text.numbers import WORD_NUMBERS
+
+Side = Literal["before", "after"]
+Verdict = Literal["bounded", "truncated"]
+Test = Literal[
+    "document_end",
+    "heading",
+    "numbering",
+    "item_end",
+    "sentence",
+    "table",
+    "announced",
+    "announcement",
+    "other_text",
+]
+"""What was looked at: the document ends; a heading stands in the overlap; the numbers or bullets of a list go on; an
+item ends in ';' or 'and'; a sentence goes on; a table goes on; a count announced in the text; a line that only
+announces ('the following:'); plain text that is no part of the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One test's finding at one end of what was shown. `lines` are those that say so, None where there are none."""
+
+    test: Test
+    side: Side
+    verdict: Verdict
+    reason: str
+    lines: Span | None = None
+
 
 _CONTINUED = re.compile(r"\b(?:continued|cont['’]?d)\b", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -23,6 +54,36 @@ _CLOSING = re.compile(
 """With these words a contract, letter or filing comes to its signatures."""
 _LEAD = 4
 _OUTDENT_POINTS = 4.0
+
+
+@dataclass(frozen=True)
+class RunningText:
+    """All lines of a document; `body` are those that do not repeat on its pages, `headings` the numbers of headings.
+
+    A heading that runs over several lines is in it with its first.
+    """
+
+    lines: tuple[Line, ...]
+    body: tuple[Line, ...]
+    headings: frozenset[int]
+
+    def between(self, first: int, last: int) -> tuple[Line, ...]:
+        """Return the lines of the body from `first` to `last`, both inclusive."""
+        start = bisect_left(self.body, first, key=lambda line: line.number)
+        stop = bisect_right(self.body, last, key=lambda line: line.number)
+        return self.body[start:stop]
+
+
+def running_text(lines: Sequence[Line]) -> RunningText:
+    """Prepare the lines of a whole document."""
+    skipped = furniture(lines)
+    # A contents page may leave out the lower headings, which end lists as well.
+    sections = (*sections_of_lines(lines), *headed_sections(lines))
+    return RunningText(
+        tuple(lines),
+        tuple(line for line in lines if line.number not in skipped),
+        frozenset(section.first_line for section in sections),
+    )
 
 
 @dataclass(frozen=True)

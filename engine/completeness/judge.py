@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from engine.completeness.ends import Shown, findings_after, findings_before
-from engine.completeness.lists import walk_lists
-from engine.completeness.report import CompletenessReport, Finding
-from engine.completeness.text import RunningText, running_text
+from engine.completeness.ends import Finding, RunningText, Shown, findings_after, findings_before, running_text
+from engine.completeness.lists import ListWalk
 from engine.documents.document import Line
 from engine.rows import Span
 
 _FEWEST_LINES = 5
 """Fewer lines kept behind what was shown are not a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletenessReport:
+    """Whether what was shown holds all that the answer is about.
+
+    `context_completeness_strong`: True, it is proven bounded; False, it is proven truncated; None, nothing proves
+    either. It rests on `findings` alone.
+    """
+
+    context_completeness_strong: bool | None
+    findings: tuple[Finding, ...]
 
 
 def judge_completeness(
@@ -40,7 +51,9 @@ def _findings(text: RunningText, run: Span, cited: Sequence[Span]) -> list[Findi
     """Test both ends of a run; the answer is taken to end there, as if nothing behind it were cited."""
     until = tuple(span for span in cited if span.first <= run.last)
     looked_at = Shown(text, run.first, run.last, until, _kept_behind(run.last, text.lines))
-    walk = walk_lists(text.between(1, run.last), text.headings)
+    walk = ListWalk(text.headings)
+    for line in text.between(1, run.last):
+        walk.read(line)
     return [*findings_before(looked_at, walk), *findings_after(looked_at, walk)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -169,14 +169,6 @@ class ListWalk:
         text = self._before.text.rstrip() if self._before else ""
         is_heading = self._before is not None and self._before.number in self.headings
         return not text or is_heading or _ENDS_TEXT.search(text) is not None
-
-
-def walk_lists(body: Sequence[Line], headings: frozenset[int]) -> ListWalk:
-    """Read lines from the first to the last."""
-    walk = ListWalk(headings)
-    for line in body:
-        walk.read(line)
-    return walk
 
 
 def _same_indent(indent: float | None, other: float | None) -> bool:

@@ -1,15 +1,20 @@
-"""The manifest beside an export: what it was made from and by what, so that others can check it (docs/custody.md)."""
+"""The manifest beside an export: what it was made from and by what, so that others can check it (docs/custody.md).
+
+Its timestamp (RFC 3161) is the request to send, and the token that came back. Nothing is fetched here.
+"""
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 from engine.custody.recording import ledger_counts, record_beside, reviewer, versions
+from engine.custody.verify_manifest import imprint_of
 from engine.disk import sha256_of
+from engine.errors import UsageError
 from storage.case import Case
 from storage.custody import CustodyEntry
 from storage.export.atomic import replacing
@@ -18,30 +23,19 @@ from storage.runs import Runs
 from storage.topic import now
 
 FORMAT: Final = "redwell manifest 1"
-MANIFEST_SUFFIX: Final = ".manifest.json"
-LOG_SUFFIX: Final = ".custody.jsonl"
-SIGNATURE_SUFFIX: Final = ".sig"
-TOKEN_SUFFIX: Final = ".tsr"
 
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A file that was written: its rows, how they were laid out, and what a person should know of it."""
-
-    out: Path
-    rows: int
-    layout: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
+_SHA_256: Final = bytes.fromhex("608648016503040201")
+"""2.16.840.1.101.3.4.2.1 in DER."""
 
 
 def manifest_path(out: Path) -> Path:
     """Name the manifest of an export: `out.csv.manifest.json`."""
-    return out.with_name(out.name + MANIFEST_SUFFIX)
+    return out.with_name(f"{out.name}.manifest.json")
 
 
 def log_path(out: Path) -> Path:
     """Name the copy of the custody log that goes with an export: `out.csv.custody.jsonl`."""
-    return out.with_name(out.name + LOG_SUFFIX)
+    return out.with_name(f"{out.name}.custody.jsonl")
 
 
 def with_manifests(outs: Iterable[Path]) -> list[Path]:
@@ -51,44 +45,48 @@ def with_manifests(outs: Iterable[Path]) -> list[Path]:
 
 def signature_path(manifest: Path) -> Path:
     """Name the signature of a manifest."""
-    return manifest.with_name(manifest.name + SIGNATURE_SUFFIX)
+    return manifest.with_name(f"{manifest.name}.sig")
 
 
 def token_path(manifest: Path) -> Path:
     """Name the timestamp of a manifest, which somebody else made."""
-    return manifest.with_name(manifest.name + TOKEN_SUFFIX)
+    return manifest.with_name(f"{manifest.name}.tsr")
 
 
-def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
+def write_manifest(
+    case: Case, run_id: str, out: Path, *, rows: int, layout: Mapping[str, Any], warnings: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Record an export in the log, and write its manifest and a copy of the log beside it; return notes.
+
+    `layout` says how its rows were laid out, `warnings` what a person should know of it.
 
     Where the case cannot be written now (another process writes to it, it is read-only) the export is not in the log,
     and the manifest and a note say so. Raises ExportError, DiskFull or CustodyBroken.
     """
-    digest = sha256_of(export.out)
-    facts = {"run": run_id, "file": export.out.name, "sha256": digest, "rows": export.rows, "by": reviewer()}
+    digest = sha256_of(out)
+    facts = {"run": run_id, "file": out.name, "sha256": digest, "rows": rows, "by": reviewer()}
     problem = record_beside(case, "export", facts)
     entries = case.custody.entries()
     log = "".join(f"{entry.line}\n" for entry in entries)
-    with replacing(log_path(export.out)) as path:
+    with replacing(log_path(out)) as path:
         path.write_bytes(log.encode())
     body = {
         "format": FORMAT,
         "made_at": now(),
         "export": {
-            "file": export.out.name,
+            "file": out.name,
             "sha256": digest,
-            "bytes": export.out.stat().st_size,
-            "rows": export.rows,
-            "layout": dict(export.layout),
+            "bytes": out.stat().st_size,
+            "rows": rows,
+            "layout": dict(layout),
             "by": facts["by"],
         },
-        "warnings": [*export.warnings, *([problem] if problem else [])],
+        "warnings": [*warnings, *([problem] if problem else [])],
         "run": _run(case.runs, run_id, entries),
         "reviews": _reviews(run_id, entries),
         "counts": ledger_counts(case.ledger.sums(run_id)),
         "custody": {
-            "file": log_path(export.out).name,
+            "file": log_path(out).name,
             "entries": len(entries),
             "head": entries[-1].digest if entries else "",
             "has_this_export": not problem,
@@ -96,9 +94,9 @@ def write_manifest(case: Case, run_id: str, export: Export) -> tuple[str, ...]:
         "versions": versions(),
         "sources": list(sources_of(case.ledger, run_id, entries)),
     }
-    with replacing(manifest_path(export.out)) as path:
+    with replacing(manifest_path(out)) as path:
         path.write_text(json.dumps(body, ensure_ascii=True, indent=1) + "\n", encoding="utf-8")
-    signature_path(manifest_path(export.out)).unlink(missing_ok=True)  # of the manifest that was there before
+    signature_path(manifest_path(out)).unlink(missing_ok=True)  # of the manifest that was there before
     return (problem,) if problem else ()
 
 
@@ -175,3 +173,38 @@ def _source(record: DocumentRecord, logged: Sequence[Mapping[str, Any]]) -> dict
     fit = lambda pair: (whole.endswith(f"/{pair[1]}/{pair[0]}"), len(pair[0]))  # noqa: E731
     path, folder = max(paths, key=fit, default=(Path(record.path).name, ""))
     return {"path": path, "folder": folder, "sha256": record.document_id, "fate": record.fate}
+
+
+def request_of(manifest: Path) -> bytes:
+    """Make a request for a timestamp of a manifest (section 2.4.1), with a random number and for certificates."""
+    digest = bytes.fromhex(sha256_of(manifest))
+    imprint = _der(0x30, _der(0x30, _der(0x06, _SHA_256), _der(0x05)), _der(0x04, digest))
+    nonce = secrets.token_bytes(8)
+    number = b"\x01" + nonce  # a positive number of fixed length
+    return _der(0x30, _der(0x02, b"\x01"), imprint, _der(0x02, number), _der(0x01, b"\xff"))
+
+
+def _der(tag: int, *parts: bytes) -> bytes:
+    """Write one element; the contents here are shorter than 128 bytes."""
+    content = b"".join(parts)
+    return bytes([tag, len(content)]) + content
+
+
+def attach_token(manifest: Path, token: Path) -> tuple[Path, str]:
+    """Put a token beside a manifest, if it is about it; return its path there and the time that it says.
+
+    Raises UsageError for a file that is no token, or is about another file. Who signed it is not checked.
+    """
+    try:
+        content = token.read_bytes()
+        digest, time = imprint_of(content)
+    except (OSError, ValueError, IndexError) as error:
+        raise UsageError(
+            f"{token} is no timestamp that can be read: {error}", advice="Name the reply of the authority, a .tsr."
+        ) from error
+    if digest.hex() != sha256_of(manifest):
+        raise UsageError(f"{token} is about another file than {manifest}", advice="Ask again with --request.")
+    path = token_path(manifest)
+    with replacing(path) as part:
+        part.write_bytes(content)
+    return path, time

@@ -160,9 +160,9 @@ class Directive(ABC, Generic[P]):
     def _match(self, site: Site) -> Site | Blocked:
         """As `matches`, of the run of one operator of a kind in `needs`."""
 
-    @abstractmethod
     def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema that holds a model to parameters that are possible here."""
+        """Return the JSON Schema that holds a model to parameters that are possible here; {} where it is settled."""
+        return {}
 
     @abstractmethod
     def default_params(self, site: Site) -> P:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Params, Site
-from engine.directives.heuristics import batch_sizes, most_rows
-from engine.directives.proposals import a_number, an_object
 from engine.directives.splicing import spliced
 from engine.operators.reduce import Reduce
 from engine.plan.plan import Plan
 
 MOST_AT_ONCE = 25
 """Rows of which a small model still gives account at once, where more would fit."""
+
+SMALLEST_BATCH = 0.2
+"""Of the rows that fit one prompt; the largest batch is all of them."""
 
 ROOM = 0.75
 """The part of the context that rows may fill; the rest is for the question and the reply."""
@@ -54,10 +55,6 @@ class BatchedFolding(Directive[FoldingParams]):
             return Blocked(f"hardly two rows of {node.name} fit the context")
         return site
 
-    def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters."""
-        return an_object(fold_batch_size=a_number(1, _sizes(site.node(Reduce), site.facts)[-1]))
-
     def default_params(self, site: Site) -> FoldingParams:
         """Show the fewest rows at once."""
         return FoldingParams(fold_batch_size=_sizes(site.node(Reduce), site.facts)[0])
@@ -76,5 +73,11 @@ class BatchedFolding(Directive[FoldingParams]):
 def _sizes(node: Reduce, facts: Facts) -> tuple[int, ...]:
     """Return the sizes that are worth trying, ascending; rows of unknown length count as short."""
     shown = node.prompt.reads("inputs") if node.prompt else frozenset[str]()
-    fits = most_rows(sum(facts.field_tokens.get(name, 0) for name in shown), int(facts.context_tokens * ROOM))
-    return batch_sizes(min(fits, MOST_AT_ONCE))
+    row_tokens = sum(facts.field_tokens.get(name, 0) for name in shown)
+    return batch_sizes(min(int(facts.context_tokens * ROOM) // max(1, row_tokens), MOST_AT_ONCE))
+
+
+def batch_sizes(most: int) -> tuple[int, ...]:
+    """Return five sizes from 20 % to 100 % of the `most` rows that fit one prompt, each once, at least 1."""
+    shares = (SMALLEST_BATCH + (1 - SMALLEST_BATCH) / 4 * number for number in range(5))
+    return tuple(dict.fromkeys(max(1, round(most * share)) for share in shares))

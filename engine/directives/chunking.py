@@ -1,7 +1,12 @@
-"""Cut a text into chunks, show each among its neighbours, and put together what was said of them."""
+"""Cut a text into chunks, show each among its neighbours, and put together what was said of them.
+
+Arithmetic chooses the sizes where a model would guess (paper section 4.2.1): ranges of plausible values, the smallest
+first, for plans to be compared on a sample.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -24,6 +29,12 @@ Merge = Literal["code", "texts", "model"]
 
 REDUCE_VARIABLES = frozenset({"inputs", "reduce_key"})
 
+SMALLEST_SHARE, LARGEST_SHARE = 0.2, 0.8
+"""Of the context that a chunk takes, inclusive."""
+
+MOST_PREVIOUS, MOST_NEXT = 5, 2
+"""Chunks shown around one, however long the document is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -39,6 +50,44 @@ class Names:
         """Name them after the operator that is cut up."""
         stem = site.nodes[-1].name
         return cls(*(free_name(site.plan, f"{stem}_{part}") for part in ("chunks", "context", "merged", "tidy")))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """How many chunks are shown before and after each."""
+
+    previous: int
+    following: int
+
+    @property
+    def chunks(self) -> int:
+        """Return how many chunks a prompt holds."""
+        return self.previous + 1 + self.following
+
+
+BASE_WINDOWS = (Window(0, 0), Window(1, 0), Window(1, 1))
+"""What is tried whatever the document: no context, one previous chunk, one previous and one next."""
+
+
+def chunk_sizes(context_tokens: int) -> tuple[int, ...]:
+    """Return four sizes in tokens, evenly from 20 % to 80 % of the context, both inclusive."""
+    step = (LARGEST_SHARE - SMALLEST_SHARE) / 3
+    sizes = (round(context_tokens * (SMALLEST_SHARE + step * number)) for number in range(4))
+    return tuple(dict.fromkeys(sizes))
+
+
+def windows(document_tokens: int, chunk_tokens: int, room_tokens: int | None = None) -> tuple[Window, ...]:
+    """Return what to show around a chunk: the three of `BASE_WINDOWS`, and more for documents of many chunks.
+
+    The number of previous chunks grows with the square root of the document's length in chunks, to at most five; half
+    as many follow, at most two. With `room_tokens`, only what fits a prompt is returned, at least the chunk alone.
+    """
+    root = math.isqrt(max(1, document_tokens // chunk_tokens))
+    previous, following = min(MOST_PREVIOUS, root), min(MOST_NEXT, root // 2)
+    more = [Window(number, 0) for number in range(2, previous + 1)]
+    more += [Window(previous, number) for number in range(1, following + 1)]
+    choices = dict.fromkeys([*BASE_WINDOWS, *more])
+    return tuple(w for w in choices if room_tokens is None or w.chunks == 1 or w.chunks * chunk_tokens <= room_tokens)
 
 
 def splitting(name: str, key: str, tokens: int) -> Split:

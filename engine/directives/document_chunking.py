@@ -8,8 +8,12 @@ from typing import Any, ClassVar
 
 from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.chunking import (
+    MOST_NEXT,
+    MOST_PREVIOUS,
     Merge,
     Names,
+    Window,
+    chunk_sizes,
     default_merge,
     gathering,
     merge_fields,
@@ -17,10 +21,10 @@ from engine.directives.chunking import (
     merges_of,
     merging,
     splitting,
+    windows,
 )
 from engine.directives.fields import fields_before
-from engine.directives.fitting import cuttable_texts, divided_drops, row_node, undividable
-from engine.directives.heuristics import MOST_NEXT, MOST_PREVIOUS, SHORTEST, Window, chunk_sizes, windows
+from engine.directives.fitting import SHORTEST, cuttable_texts, divided_drops, row_node, undividable
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object, one_of
 from engine.directives.rereading import reading

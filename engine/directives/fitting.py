@@ -7,7 +7,6 @@ from dataclasses import MISSING, fields
 
 from engine.directives.base import Place, Site, step_of
 from engine.directives.fields import fields_before, type_of_field
-from engine.directives.heuristics import SHORTEST
 from engine.errors import PipelineError
 from engine.language.schema import Quote, Scalar, Text
 from engine.language.template_text import rename_fields
@@ -19,6 +18,9 @@ from engine.operators.map import Map
 from engine.operators.row_prompts import RowPromptNode
 from engine.plan.node import Node
 from engine.plan.plan import Plan
+
+SHORTEST = 800
+"""Tokens of a text from which on parts of it are read in its place."""
 
 NOT_DIVISIBLE: Mapping[str, str] = {
     "batch_prompt": "asks about several rows at once",

@@ -1,4 +1,4 @@
-"""What gleaning of a map and of a reduce have in common (paper section 3.2.1)."""
+"""Let a judge have the answers about rows or about groups improved (paper section 3.2.1, equations 7 and 8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GleaningParams(Params):
     validation_prompt: str
 
 
-class GleaningDirective(Directive[GleaningParams]):
+class _GleaningDirective(Directive[GleaningParams]):
     """Give an operator a judge. `judged` are the variables that the judge's prompt may use."""
 
     judged: ClassVar[tuple[str, ...]] = ("output",)
@@ -60,3 +60,32 @@ class GleaningDirective(Directive[GleaningParams]):
         judge = Template(params.validation_prompt, frozenset({"output", "input"}))
         gleaning = Gleaning(validation_prompt=judge, num_rounds=params.num_rounds)
         return spliced(site, [replace(site.node(ModelNode), gleaning=gleaning)])
+
+
+class GleaningMap(_GleaningDirective):
+    """Map => Map -> (Map_v -> Map_i)^{<= k} (7), as the operator's key `gleaning`.
+
+    before: report: find
+    after:  report: find
+    """
+
+    name: ClassVar[str] = "gleaning_map"
+    equation: ClassVar[str] = "7"
+    purpose: ClassVar[str] = "lets a judge look at each answer and has it improved"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "filter", "parallel_map"})
+    prior: ClassVar[float] = 0.2
+    judged: ClassVar[tuple[str, ...]] = ("output", "input")
+
+
+class GleaningReduce(_GleaningDirective):
+    """Reduce => Reduce -> (Map_v -> Reduce_i)^{<= k} (8), as the operator's key `gleaning`.
+
+    before: report: acts -> by_officer
+    after:  report: acts -> by_officer
+    """
+
+    name: ClassVar[str] = "gleaning_reduce"
+    equation: ClassVar[str] = "8"
+    purpose: ClassVar[str] = "lets a judge look at the answer about each group and has it improved"
+    needs: ClassVar[frozenset[str]] = frozenset({"reduce"})
+    prior: ClassVar[float] = 0.2

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
 from engine.directives.base import Blocked, Directive, Facts, Params, Site
 from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
-from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
 from engine.language.schema import Enum, Quote, Type
 from engine.operators.map import Map
@@ -59,24 +57,9 @@ class HeldTypes(Directive[HeldParams]):
             return Blocked(f"no text of {node.name} is a listed kind or a copied sentence")
         return site
 
-    def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters."""
-        fields = _possible(site)
-        entry = an_object(path=one_of(field.path for field in fields), to=one_of({field.to: 0 for field in fields}))
-        return an_object(fields=a_list(entry, 1, len(fields)))
-
     def default_params(self, site: Site) -> HeldParams:
         """Hold all that can be held."""
         return HeldParams(fields=_possible(site))
-
-    def complaints(self, site: Site, params: HeldParams) -> Sequence[str]:
-        """Refuse what cannot be held so, and a field named twice."""
-        possible = _possible(site)
-        problems = [
-            f"fields: {field.path} cannot be held to a {field.to}." for field in params.fields if field not in possible
-        ]
-        paths = [field.path for field in params.fields]
-        return [*problems, *(["fields: name each field once."] if len(set(paths)) < len(paths) else [])]
 
     def apply(self, site: Site, params: HeldParams) -> Plan:
         """Return the plan with the narrower types."""

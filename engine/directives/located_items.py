@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
 from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import computed_next, long_texts, row_node, unreadable_prompt
-from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import free_name, spliced
 from engine.language.computation import Computation
 from engine.language.template_text import field_expression
@@ -62,12 +61,6 @@ class LocatedItems(Directive[LocatedParams]):
     def paths(self, site: Site) -> list[str]:
         """Return the lists' fields that can be looked up."""
         return [str(path) for path in _paths(site)]
-
-    def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters."""
-        paths = [str(path) for path in _copied(site) or _paths(site)]
-        texts = long_texts(site)
-        return an_object(source=one_of(texts), paths=a_list(one_of(paths), 1, len(paths)))
 
     def default_params(self, site: Site) -> LocatedParams:
         """Look up the fields whose texts mostly stood in the text; of answers not seen, the first of each list."""

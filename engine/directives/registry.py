@@ -11,8 +11,7 @@ from engine.directives.deterministic_compression import DeterministicCompression
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
 from engine.directives.flattening import Flattening
-from engine.directives.gleaning_map import GleaningMap
-from engine.directives.gleaning_reduce import GleaningReduce
+from engine.directives.gleaning import GleaningMap, GleaningReduce
 from engine.directives.header_lineage import HeaderLineage
 from engine.directives.held_types import HeldTypes
 from engine.directives.isolating import Isolating

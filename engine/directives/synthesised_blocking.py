@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from engine.directives.base import Blocked, Directive, Facts, Params, Site
-from engine.directives.proposals import a_list, an_object, one_of
 from engine.directives.splicing import spliced
 from engine.language.conditions import condition
 from engine.language.template_text import field_expression
@@ -75,15 +74,6 @@ class SynthesisedBlocking(Directive[BlockingParams]):
             return Blocked(f"the prompt of {node.name} reads no field of one side")
         return site
 
-    def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters."""
-        node = site.node(Equijoin)
-        return an_object(
-            left_field=one_of(_fields(node, "left", site.facts)),
-            right_field=one_of(_fields(node, "right", site.facts)),
-            rules=a_list(one_of(BY_NAME), 1, MOST_RULES),
-        )
-
     def default_params(self, site: Site) -> BlockingParams:
         """Learn the rules from what was matched; where too little was, go by how long the fields are."""
         return self.variants(site)[0]
@@ -104,12 +94,6 @@ class SynthesisedBlocking(Directive[BlockingParams]):
                 both = tuple(dict.fromkeys([*usual, *learned.rules]))[:MOST_RULES]
                 choices.append(replace(learned, rules=both))
         return tuple(dict.fromkeys(choices))
-
-    def complaints(self, site: Site, params: BlockingParams) -> Sequence[str]:
-        """Refuse rules that propose nothing."""
-        if all(BY_NAME[name].forbids for name in params.rules):
-            return ["rules: one must propose pairs; numbers_differ only refuses some that others propose."]
-        return []
 
     def apply(self, site: Site, params: BlockingParams) -> Plan:
         """Return the plan whose join asks about pairs that rules propose."""

@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.directives.base import Blocked, Directive, Params, Site
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.person_fields import holds_persons
-from engine.directives.proposals import a_flag, an_object, one_of
 from engine.language.expressions import RowExpression
 from engine.language.schema import Field, ListOf, Quote, Record, Scalar, Schema, Text, Type
 from engine.language.template_text import field_expression
@@ -65,10 +64,6 @@ class VerifiedItems(Directive[VerifiedParams]):
             return Blocked(reason)
         return site
 
-    def params_schema(self, site: Site) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters."""
-        return an_object(field=one_of(_lists(site)), correct_lean=one_of(LEANS), broad=a_flag())
-
     def default_params(self, site: Site) -> VerifiedParams:
         """Ask about the items of the first list, all there could be, and weigh them against each other."""
         broad = _broad_prompt(site) is not None
@@ -79,12 +74,6 @@ class VerifiedItems(Directive[VerifiedParams]):
         default = self.default_params(site)
         narrow = [replace(default, correct_lean=lean, broad=False) for lean in LEANS]
         return tuple(dict.fromkeys([default, *narrow]))
-
-    def complaints(self, site: Site, params: VerifiedParams) -> Sequence[str]:
-        """Refuse a broad question where none can be made."""
-        if not params.broad or _broad_prompt(site) is not None:
-            return []
-        return ["broad: the question sets no condition to leave out, or asks for more than a list."]
 
     def apply(self, site: Site, params: VerifiedParams) -> Plan:
         """Return the plan that asks about each item."""

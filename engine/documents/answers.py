@@ -41,7 +41,6 @@ LONGEST_WORD: Final = 200
 
 _MOST: Final = 2**53
 _CHILD_PATH: Final = re.compile(r"children/\d{6,12}\.child")
-_WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _ADVICE: Final = "Leave this file out: it may be made to harm programs that read it. Please report it."
 
 
@@ -132,7 +131,7 @@ def parsed_file(  # noqa: PLR0913 - what the parent knows of the file
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
     """Return the rows that a parsing function gave, if they are such."""
-    if not fits(value, [_ANY_OBJECT]):
+    if not fits(value, [dict]):
         raise strange("the rows are no list of objects")
     rows: list[dict[str, Any]] = value
     return rows
@@ -143,7 +142,7 @@ def read_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:
     with open_plain(plain_output(path)) as file:
         while line := file.readline(LARGEST_RESULT):
             value = _json(line)
-            if not fits(value, (str, _ANY_OBJECT)) or _depth(value) > DEEPEST:
+            if not fits(value, (str, dict)) or _depth(value) > DEEPEST:
                 raise strange("a row is no object")
             yield value[0], value[1]
 
@@ -158,7 +157,7 @@ def _json(data: bytes) -> Any:
 def _reported(error: Any) -> DocumentError:
     if not fits(error, _ERROR) and not fits(error, {**_ERROR, "advice": str}):
         return strange("an error of another form")
-    if not _WORD.fullmatch(error["reason"]):
+    if not _is_word(error["reason"]):
         return strange("a reason that is none")
     return ReportedError(short(error["message"]), reason=error["reason"], advice=short(error.get("advice", "")))
 
@@ -227,12 +226,12 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and -_MOST <= value <= _MOST)
 
 
-def _is_word(value: Any) -> bool:
-    return type(value) is str and _WORD.fullmatch(value) is not None
+def _matching(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: type(value) is str and re.fullmatch(pattern, value) is not None
 
 
-def _is_digest(value: Any) -> bool:
-    return type(value) is str and re.fullmatch(r"[0-9a-f]{64}", value) is not None
+_is_word = _matching("[a-z][a-z0-9_]{0,40}")
+_is_digest = _matching("[0-9a-f]{64}")
 
 
 def _is_span(value: Any) -> bool:
@@ -253,19 +252,17 @@ def _depth(value: Any) -> int:
     return depth
 
 
-_ANY_OBJECT: Final = dict
-_NUMBER: Final = _is_number
-_BOX: Final = (_NUMBER, _NUMBER, _NUMBER, _NUMBER)
+_BOX: Final = (_is_number, _is_number, _is_number, _is_number)
 _SOURCE: Final = frozenset(get_args(LineSource))
 _HIDDEN: Final = frozenset(get_args(Hidden))
 _ERROR: Final[Mapping[str, Any]] = {"reason": str, "message": str}
 _PAGE: Final = {
-    "width": _NUMBER,
-    "height": _NUMBER,
+    "width": _is_number,
+    "height": _is_number,
     "source": _SOURCE,
     "reason": str,
     "lines": _or_none(_is_span),
-    "rotation": _NUMBER,
+    "rotation": _is_number,
 }
 _DOCUMENT: Final = {
     "format": lambda value: value == FORMAT,
@@ -274,7 +271,7 @@ _DOCUMENT: Final = {
     "kind": _is_word,
     "size_bytes": _is_count,
     "pages": [_PAGE],
-    "lines": [(_is_count, str, _or_none(_BOX), _SOURCE, _or_none(_NUMBER))],
+    "lines": [(_is_count, str, _or_none(_BOX), _SOURCE, _or_none(_is_number))],
     "bold": [_is_count],
     "hidden": [(_is_count, _HIDDEN)],
     "tables": [(_is_count, _BOX, [[str]], bool)],

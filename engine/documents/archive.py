@@ -6,8 +6,6 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from lxml import etree
-
 from engine.disk import is_disk_full
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
 from engine.documents.leftovers import Scratch, safe_name
@@ -23,9 +21,6 @@ _MEMBER_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplemen
 """Wrong password is RuntimeError, an unknown compression NotImplementedError."""
 
 _UNPACK_IT = "Unpack it yourself and add the folder."
-
-OFFICE_ERRORS = (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSError, etree.XMLSyntaxError)
-"""What the readers of office files, ZIPs of XML, raise where one is damaged."""
 
 
 def parse_zip(path: Path, options: ParseOptions, scratch: Scratch) -> Contents:

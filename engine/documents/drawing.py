@@ -45,9 +45,13 @@ def draw_page(  # noqa: PLR0913 - what is drawn, and how
     file = _member(ChildFile(path.name, path), member, member_id, scratch, options) if member else path
     kind = recognise(file, Path(member or path.name).name).kind
     if kind == "pdf":
-        picture, points_per_pixel = _pdf_picture(file, page, dpi, options)
+        with open_pdf(file, options.password) as pdf:
+            _check_page(page, pdf.page_count)
+            picture, points_per_pixel = render_page(pdf.load_page(page - 1), dpi, options.max_pixels)
     elif kind == "image":
-        picture, points_per_pixel = _frame_picture(file, page, options)
+        with open_image(file) as image:
+            _check_page(page, int(getattr(image, "n_frames", 1)))
+            picture, points_per_pixel = frame_picture(image, page, options.max_pixels)
     else:
         raise DocumentError(
             f"a file of kind {kind} has no pages to show as a picture",
@@ -72,18 +76,6 @@ def _member(file: ChildFile, member: str, id: str | None, scratch: Path, options
         if child.name == member if id is None else sha256_of(child.path) == id:
             return child.path
     raise DocumentError(f"{file.name} has no {member!r} in it", reason="unreadable", advice="Read the file again.")
-
-
-def _pdf_picture(path: Path, page: int, dpi: int, options: ParseOptions) -> tuple[Image, float]:
-    with open_pdf(path, options.password) as pdf:
-        _check_page(page, pdf.page_count)
-        return render_page(pdf.load_page(page - 1), dpi, options.max_pixels)
-
-
-def _frame_picture(path: Path, page: int, options: ParseOptions) -> tuple[Image, float]:
-    with open_image(path) as image:
-        _check_page(page, int(getattr(image, "n_frames", 1)))
-        return frame_picture(image, page, options.max_pixels)
 
 
 def _check_page(page: int, count: int) -> None:

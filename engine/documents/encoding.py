@@ -6,11 +6,11 @@ import codecs
 import contextlib
 import re
 import unicodedata
+from collections.abc import Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
 
 from charset_normalizer import from_bytes
-
-from engine.documents.latin import latin_encoding
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -32,11 +32,8 @@ def decode(data: bytes) -> tuple[str, str, list[str]]:
     A byte-order mark decides, then the zero bytes of UTF-16, then UTF-8 where it fits, then words and statistics, with
     a warning. Bytes that fit nowhere become U+FFFD, with a warning.
     """
-    for mark, name in _BOMS:
-        if data.startswith(mark):
-            return _lenient(data, name)
-    if b"\0" in data[:4096] and (wide := _wide_encoding(data)):
-        return _lenient(data, wide)
+    if (name := _marked(data)) is not None:
+        return _lenient(data, name)
     try:
         return data.decode("utf-8"), "utf-8", []
     except UnicodeDecodeError:
@@ -61,11 +58,8 @@ def encoding_of(path: Path) -> str:
     """Name the encoding that `decode` would choose for a file, which is read in blocks and not kept."""
     with path.open("rb") as stream:
         head = stream.read(_SAMPLE)
-        for mark, name in _BOMS:
-            if head.startswith(mark):
-                return name
-        if b"\0" in head[:4096] and (wide := _wide_encoding(head)):
-            return wide
+        if (name := _marked(head)) is not None:
+            return name
         decoder = codecs.getincrementaldecoder("utf-8")()
         block = head
         try:
@@ -83,11 +77,13 @@ def encoding_of(path: Path) -> str:
 
 def looks_like_text(data: bytes) -> bool:
     """Say whether these first bytes of a file are text in some encoding."""
-    if any(data.startswith(mark) for mark, _ in _BOMS):
-        return True
-    if b"\0" in data:
-        return _wide_encoding(data) is not None
-    return _controls(data) <= 0.01 * len(data)
+    return _marked(data) is not None or (b"\0" not in data and _controls(data) <= 0.01 * len(data))
+
+
+def _marked(data: bytes) -> str | None:
+    """Name the encoding that a byte-order mark tells, or the zero bytes of UTF-16; None for neither."""
+    wide = _wide_encoding(data) if b"\0" in data[:4096] else None
+    return next((name for mark, name in _BOMS if data.startswith(mark)), wide)
 
 
 def _controls(data: bytes) -> int:
@@ -152,3 +148,109 @@ def _lenient(data: bytes, name: str) -> tuple[str, str, list[str]]:
     what = "1 character" if lost == 1 else f"{lost:,} characters"
     warnings = [f"{what} could not be decoded as {name}"] if lost else []
     return text, name, warnings
+
+
+# The encodings of Latin letters are told apart by the words they make: statistics of bytes mix them up in short texts.
+
+_WESTERN = (
+    "[áéíóúüñ]",  # Spanish
+    "[àáâãçéêíóôú]|õ(?=e)",  # Portuguese
+    "[àâæçèéêëîïôœùûüÿ]",  # French
+    "[àèéìíîòóùú]",  # Italian
+    "[àçèéíïòóúü]",  # Catalan
+    "[äöüß]",  # German
+    "[áäèéëêïíóöúüç]",  # Dutch
+    "[åäöéü]",  # Swedish, Finnish
+    "[åæøéèòóôä]",  # Danish, Norwegian
+    "[áðéíóúýæö]|^þ",  # Icelandic
+    "[šž]",  # names from elsewhere
+)
+_OTHERS = {
+    "cp1250": (
+        "[ąćęłńóśźż]",  # Polish
+        "[áčďéěíňóřšťúůýž]",  # Czech
+        "[áäčďéíĺľňóôŕšťúýž]",  # Slovak
+        "[áéíóöőúüű]",  # Hungarian
+        "[čćđšž]",  # Croatian, Slovene
+        "[ăâîşţ]",  # Romanian
+    ),
+    "cp1254": ("[âçğıîöşûüİ]",),  # Turkish
+    "cp1257": ("[ąčęėįšųūž]", "[āčēģīķļņšūž]", "[äõöüšž]"),  # Lithuanian, Latvian, Estonian
+    "iso8859_2": ("[ąćęłńóśźż]", "[áčďéěíňóřšťúůýž]", "[áéíóöőúüű]"),
+}
+"""The letters beyond ASCII of languages, by an encoding that holds them; those of Windows-1252 are `_WESTERN`.
+
+A word is right that has letters of one language alone.
+"""
+
+_RUN = re.compile(r"[^\s\x00-/:-@\[-`{-\x7f\xa0…‘’“”–—«»•™§©®·]+")
+"""A word or a number with the signs written to it."""
+
+_SIGNS = re.compile(r"^[¿¡„‚‹]+|(?<![^\W\d])[£¥€¢](?![^\W\d_])|[ªº²³¹›‰†‡]$|(?<![^\W\d_])[¼½¾](?![^\W\d_])|[°±µ×÷¶€]")
+"""Signs where they are written: '£500', '¿Qué', '2ª', 'm³', '5½'."""
+
+_ALONE = frozenset("£¥€¼½¾°±µ×÷")
+"""Signs that stand alone."""
+
+_STRANGE = re.compile(r"\d|^[^\x00-\x7f]{2,}$|[^\x00-\x7f]{4}")
+"""What a word of Latin letters hardly holds; letters beyond ASCII alone are the rule in other scripts."""
+
+
+def latin_encoding(data: bytes) -> str | None:
+    """Name the encoding in which most words with letters beyond ASCII are words of Latin letters; None if none is.
+
+    It is Windows-1252 unless a language of another encoding explains more of the words that differ than any two of its
+    own.
+    """
+    western = _decoded(data, "cp1252")
+    best, most = None, 0
+    if western is not None:
+        runs = _runs(western)
+        right = sum(map(any, _rated(runs, _WESTERN)))
+        if 2 * right >= len(runs):
+            best = "cp1252"
+    for encoding, languages in _OTHERS.items():
+        text = _decoded(data, encoding)
+        if text is None:
+            continue
+        runs = _runs(text)
+        right = max(map(sum, zip(*_rated(runs, languages), strict=True)), default=0)
+        if right > most and 2 * right >= len(runs) and (western is None or _explains_more(text, languages, western)):
+            best, most = encoding, right
+    return best
+
+
+def _explains_more(text: str, languages: Sequence[str], western: str) -> bool:
+    """Say whether one language has more right words than any two Western ones, of those that the readings differ in."""
+    ours = _rated(_runs(text, unlike=western), languages)
+    theirs = _rated(_runs(western, unlike=text), _WESTERN)
+    pairs = combinations(range(len(_WESTERN)), 2)
+    most = max(sum(rating[one] or rating[other] for rating in theirs) for one, other in pairs)
+    return max(map(sum, zip(*ours, strict=True)), default=0) > most
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _runs(text: str, unlike: str = "") -> list[str]:
+    """Return the different runs beyond ASCII, without those that `unlike` has at the same place."""
+    found = (match for match in _RUN.finditer(text) if not match[0].isascii())
+    return list({match[0] for match in found if unlike[match.start() : match.end()] != match[0]})
+
+
+def _rated(runs: Sequence[str], languages: Sequence[str]) -> list[list[bool]]:
+    """Say of each run for each language whether it is right."""
+    patterns = [re.compile(rf"(?:[\x00-\x7f]|{letters})*", re.IGNORECASE) for letters in languages]
+    return [[_is_right(run, pattern) for pattern in patterns] for run in runs]
+
+
+def _is_right(run: str, pattern: re.Pattern[str]) -> bool:
+    bare = _SIGNS.sub("", run)
+    if bare.isascii():
+        return bool(bare) or run in _ALONE
+    has_strange_case = any(one.islower() and two.isupper() and not two.isascii() for one, two in pairwise(bare))
+    return not has_strange_case and not _STRANGE.search(bare) and pattern.fullmatch(bare) is not None

@@ -30,34 +30,26 @@ class Parsed:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+@dataclass(frozen=True)
+class _OfBytes:
+    id: DocumentId
+    path: str
+    parent_id: DocumentId | None
+
+
+class Known(_OfBytes):
     """A file whose document the caller already has."""
 
-    id: DocumentId
-    path: str
-    parent_id: DocumentId | None
 
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(_OfBytes):
     """The bytes of a file that had an event before in this run; its document has one more path."""
 
-    id: DocumentId
-    path: str
-    parent_id: DocumentId | None
 
-
-@dataclass(frozen=True, slots=True)
-class Unpacked:
+class Unpacked(_OfBytes):
     """A ZIP, which has no text of its own: its members had their events before, hidden ones were passed over.
 
     A second copy of it has this event too; its members have no second one.
     """
-
-    id: DocumentId
-    path: str
-    parent_id: DocumentId | None
 
 
 @dataclass(frozen=True, slots=True)

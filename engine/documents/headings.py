@@ -1,6 +1,6 @@
 """Find the headings of a text by how they are written: Markdown, numbers, capitals, and the size of the letters.
 
-Others ask only this module for headings. Where a file has an outline of its own, that counts (documents.structure).
+Others ask only this module for headings. Where a file has an outline of its own, that counts (documents.outline).
 """
 
 from __future__ import annotations

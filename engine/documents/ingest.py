@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import tempfile
 from collections import deque
@@ -184,38 +183,22 @@ class _Run:
 
     async def _parse(self, node: _Node, file: Path, folder: Path, budget: Budget, depth: int) -> ParsedFile:
         """Parse a file within what is left of the budget; again with more, where the usual share was not enough."""
-        *attempts, last = budget.needs(size_of(file), is_nested=depth > 0)
-        for need in attempts:
-            with contextlib.suppress(_TooLarge):
-                return await self._parse_within(node, file, folder, budget, need, depth)
+        needs = budget.needs(size_of(file), is_nested=depth > 0)
+        for need in needs:
+            is_last = need == needs[-1]
+            async with budget.share(need) as share:
+                try:
+                    parsed = await self.pool.parse(file, name=node.name, scratch=folder, share=share, id=node.id)
+                except DocumentError as error:
+                    if is_last or error.reason != TOO_LARGE:
+                        raise
+                else:
+                    if is_last or all(failure.reason != TOO_LARGE for failure in parsed.failures):
+                        if not _is_folder_of_mails(parsed, depth):
+                            budget.take(await asyncio.to_thread(_taken_out, parsed))
+                        return parsed
             await asyncio.to_thread(clear_folder, folder)
-        try:
-            return await self._parse_within(node, file, folder, budget, last, depth, keeps_failures=True)
-        except _TooLarge as error:
-            raise error.reported from error
-
-    async def _parse_within(  # noqa: PLR0913, PLR0917 - what one attempt needs
-        self,
-        node: _Node,
-        file: Path,
-        folder: Path,
-        budget: Budget,
-        need: int,
-        depth: int,
-        *,
-        keeps_failures: bool = False,
-    ) -> ParsedFile:
-        async with budget.share(need) as share:
-            try:
-                parsed = await self.pool.parse(file, name=node.name, scratch=folder, share=share, id=node.id)
-            except DocumentError as error:
-                raise (_TooLarge(error) if error.reason == TOO_LARGE else error) from error
-            stuck = next((f for f in parsed.failures if f.reason == TOO_LARGE), None)
-            if stuck is not None and not keeps_failures:
-                raise _TooLarge(DocumentError(stuck.message, reason=stuck.reason, advice=stuck.advice))
-            if not _is_folder_of_mails(parsed, depth):
-                budget.take(await asyncio.to_thread(_taken_out, parsed))
-            return parsed
+        raise RuntimeError("the last attempt returns or raises")
 
     async def _report(self, node: _Node, parent: DocumentId | None) -> AsyncIterator[FileEvent]:
         """Yield the events of a file, those of the files inside it first; then remove it where it was taken out."""
@@ -301,14 +284,6 @@ class _Run:
         if outcome.folder is not None:
             shutil.rmtree(outcome.folder, ignore_errors=True)
             outcome.folder = None
-
-
-class _TooLarge(Exception):
-    """A file needs more than the share that it was lent; `reported` is what it said."""
-
-    def __init__(self, reported: DocumentError) -> None:
-        super().__init__(str(reported))
-        self.reported = reported
 
 
 def _taken_out(parsed: ParsedFile) -> Share:

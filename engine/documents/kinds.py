@@ -14,50 +14,28 @@ from engine.errors import DocumentError
 HEAD_BYTES = 8192
 
 SUFFIXES = {
-    ".pdf": "pdf",
-    ".png": "image",
-    ".jpg": "image",
-    ".jpeg": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".bmp": "image",
-    ".gif": "image",
-    ".webp": "image",
-    ".docx": "docx",
-    ".docm": "docx",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".pptx": "pptx",
-    ".pptm": "pptx",
-    ".txt": "text",
-    ".text": "text",
-    ".log": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".eml": "mail",
-    ".mbox": "mbox",
-    ".mbx": "mbox",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".zip": "zip",
+    f".{suffix}": kind
+    for kind, suffixes in {
+        "pdf": "pdf",
+        "image": "png jpg jpeg tif tiff bmp gif webp",
+        "docx": "docx docm",
+        "xlsx": "xlsx xlsm",
+        "pptx": "pptx pptm",
+        "text": "txt text log",
+        "markdown": "md markdown",
+        "html": "html htm xhtml",
+        "mail": "eml",
+        "mbox": "mbox mbx",
+        "csv": "csv tsv",
+        "json": "json",
+        "jsonl": "jsonl ndjson",
+        "zip": "zip",
+    }.items()
+    for suffix in suffixes.split()
 }
 """The kinds of file that can be read, by the end of the name."""
 
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"II*\0", "image"),
-    (b"MM\0*", "image"),
-    (b"II+\0", "image"),
-    (b"GIF8", "image"),
-    (b"BM", "image"),
-)
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"GIF8", b"BM")
 _UNSUPPORTED_MAGIC = (
     (b"{\\rtf", "RTF document"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
@@ -169,9 +147,8 @@ def _kind_of_binary(path: Path, head: bytes, expected: str | None) -> str | None
     if head[4:8] == b"ftyp":
         heic = head[8:12] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"heim", b"avif")
         raise unsupported("HEIC picture" if heic else "film", expected)
-    for magic, kind in _MAGIC:
-        if head.startswith(magic) and not _is_word(magic, head):
-            return kind
+    if any(head.startswith(magic) and not _is_word(magic, head) for magic in _PICTURES):
+        return "image"
     for magic, what in _UNSUPPORTED_MAGIC:
         if head.startswith(magic) and not _is_word(magic, head):
             raise unsupported(what, expected)

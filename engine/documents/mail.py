@@ -97,7 +97,7 @@ def _hidden_lines(parts: _Parts, body: str) -> list[LineDraft]:
     """Return what the HTML of a mail hides; of HTML beside a plain text only what that does not say."""
     shown = [line for part in parts.bodies for line in _marked_lines(part)]
     others = [line for part in parts.others for line in _marked_lines(part)]
-    known = _words(body)
+    known = set(_words(body))
     return [*shown, *(line for line in others if _says_more(line.text, known))]
 
 
@@ -186,21 +186,17 @@ def _sort_alternatives(choices: list[Message], parts: _Parts) -> None:
 
 def _other_words(readings: list[Message], body: str) -> list[str]:
     """Return the lines of HTML of which more words are not in the plain text than are; addresses do not count."""
-    known = _words(body)
+    known = set(_words(body))
     lines = [line for part in readings for line in _body_text(part, []).splitlines()]
     return [line for line in lines if _says_more(line, known)]
 
 
 def _says_more(line: str, known: Collection[str]) -> bool:
-    words = _word_list(line)
+    words = _words(line)
     return 2 * sum(word not in known for word in words) > len(words)
 
 
-def _words(text: str) -> set[str]:
-    return set(_word_list(text))
-
-
-def _word_list(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     return _WORD.findall(_ADDRESS.sub(" ", text.casefold()))
 
 

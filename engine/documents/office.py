@@ -1,8 +1,23 @@
-"""What Word files, workbooks and slides have in common: pictures of which no text is read, and what replaces them."""
+"""What Word files, workbooks and slides have in common: a ZIP of XML, and pictures of which no text is read."""
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
+
+from lxml import etree
+
+from engine.documents.archive import check_bomb
+from engine.documents.options import ParseOptions
+from engine.errors import DocumentError
+
+_ERRORS: Final = (
+    zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, OSError, etree.XMLSyntaxError,
+)  # fmt: skip
+"""What the readers of office files, ZIPs of XML, raise where one is damaged."""
 
 DRAWN: Final = (
     "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart",
@@ -13,6 +28,23 @@ DRAWN: Final = (
 
 FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 """Holds what programs show that do not know the element before it."""
+
+
+@contextmanager
+def reading_office(
+    path: Path, options: ParseOptions, what: str, program: str, *errors: type[Exception]
+) -> Iterator[zipfile.ZipFile]:
+    """Yield the ZIP that an office file is, if its size is allowed; `errors` are more that its reader raises.
+
+    What goes wrong in the block is DocumentError (corrupt) for a file of the name `what`, read by `program`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_bomb(archive.infolist(), options)
+            yield archive
+    except (*_ERRORS, *errors) as error:
+        advice = f"Open it in a {program} and save it again."
+        raise DocumentError(f"the {what} cannot be read ({error})", reason="corrupt", advice=advice) from error
 
 
 def is_fallback(element: Any) -> bool:

@@ -1,4 +1,7 @@
-"""The sections of a document, with where each ends: from its own outline, a printed contents page, or its headings."""
+"""How a document is made up: where its pages and sections begin, and where each section ends.
+
+Sections come from the file's own outline, a printed contents page, or the headings.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,65 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.documents.document import Document, Line
+from engine.documents.document import Document, Line, OutlineEntry
 from engine.documents.furniture import furniture
 from engine.documents.headings import Heading, headings
-from engine.documents.structure import begins_alike, heights_of_letters, outline_headings
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The beginnings in a document of `lines` lines: of pages that have lines, `(page, line)`, and of its sections."""
+
+    lines: int
+    pages: tuple[tuple[int, int], ...] = ()
+    headings: tuple[Heading, ...] = ()
+
+
+def structure_of(document: Document) -> Structure:
+    """Find where pages and sections begin; headings come from the file's own outline if it has one."""
+    texts = [line.text for line in document.lines]
+    return Structure(
+        lines=len(document.lines),
+        pages=tuple((page.number, page.lines.first) for page in document.pages if page.lines),
+        headings=_outline_headings(document) or headings(texts, _heights_of_letters(document.lines)),
+    )
+
+
+def _heights_of_letters(lines: Sequence[Line]) -> list[float | None]:
+    """Return the height of each line's letters; None for OCR, whose boxes follow the ink and tell little of it."""
+    return [line.box.y1 - line.box.y0 if line.box and line.source == "text" else None for line in lines]
+
+
+def _outline_headings(document: Document) -> tuple[Heading, ...]:
+    """Find the line of each entry: the first on its page that begins with the title, else the page's first."""
+    found, after = list[Heading](), 0
+    for entry in document.outline:
+        line = _line_of(document, entry, after)
+        if line is not None:
+            after = line
+            found.append(Heading(line, entry.level, " ".join(entry.title.split())))
+    return tuple(found)
+
+
+def _line_of(document: Document, entry: OutlineEntry, after: int) -> int | None:
+    page = next((p for p in document.pages if p.number >= entry.page and p.lines), None)
+    if page is None or page.lines is None:
+        return None
+    for line in document.lines[page.lines.first - 1 : page.lines.last]:
+        if line.number >= after and _begins_alike(line.text, entry.title):
+            return line.number
+    return max(page.lines.first, after)
+
+
+def _begins_alike(text: str, title: str) -> bool:
+    """Say whether a line begins with a title, or the title with the line: letters and digits only, in any case."""
+    bare, wanted = _bare(text), _bare(title)
+    return bool(bare and wanted) and (bare.startswith(wanted) or wanted.startswith(bare))
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
 
 # Read a printed table of contents, and find where its entries begin: the outline that the file forgot to bring.
 
@@ -96,7 +154,7 @@ def _starts(printed: Sequence[_Printed], lines: Sequence[Line]) -> list[int | No
 
 def _is_its_heading(text: str, title: str) -> bool:
     short = len(text.strip()) < _SHORTEST and len(title) >= _SHORTEST
-    return not short and not _LEADERS.fullmatch(text.strip()) and begins_alike(text, title)
+    return not short and not _LEADERS.fullmatch(text.strip()) and _begins_alike(text, title)
 
 
 def _levels(printed: Sequence[_Printed]) -> list[int]:
@@ -145,7 +203,7 @@ def outline_of(document: Document) -> tuple[Section, ...]:
     They come from the file's own outline; else from a printed contents page; else from how the lines are written.
     """
     if len(document.outline) >= _FEWEST_ENTRIES:
-        starts = outline_headings(document)
+        starts = _outline_headings(document)
         if len({start.line for start in starts}) >= _FEWEST_ENTRIES:
             return _closed(starts, document.lines)
     return sections_of_lines(document.lines)
@@ -164,7 +222,7 @@ def headed_sections(lines: Sequence[Line]) -> tuple[Section, ...]:
     skipped = furniture(lines)
     texts = ["" if line.number in skipped else line.text for line in lines]
     bold = frozenset(line.number for line in lines if line.bold)
-    return _closed(headings(texts, heights_of_letters(lines), bold), lines)
+    return _closed(headings(texts, _heights_of_letters(lines), bold), lines)
 
 
 def _closed(starts: Sequence[Heading], lines: Sequence[Line]) -> tuple[Section, ...]:

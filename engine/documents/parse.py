@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from engine.disk import is_disk_full, sha256_of
@@ -43,9 +42,8 @@ def parse_file(
             )
         id = DocumentId(sha256_of(path))
         recognised = recognise(path, name)
-        share = share or Share.of(size, options)
-        folder = Scratch(scratch, share)
-        contents = _PARSERS[recognised.kind](_Job(path, name, recognised.kind, options, folder, progress))
+        folder = Scratch(scratch, share or Share.of(size, options))
+        contents = _contents(recognised.kind, path, options, folder, progress)
     except OSError as error:
         raise unreadable(error) from error
     except MemoryError as error:
@@ -77,104 +75,63 @@ def unreadable(error: OSError) -> DocumentError:
     )
 
 
-Parser = Callable[["_Job"], Contents]
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    path: Path
-    name: str
-    kind: str
-    options: ParseOptions
-    scratch: Scratch
-    progress: Progress
-
-
-# Each imports its parser only when called, so a text file loads no PDF library.
+# Each parser is imported only when it is needed, so a text file loads no PDF library.
 # ruff: noqa: PLC0415
 
 
-def _pdf(job: _Job) -> Contents:
-    from engine.documents.pdf import parse_pdf
+def _contents(  # noqa: C901 - one kind of file each
+    kind: str, path: Path, options: ParseOptions, scratch: Scratch, progress: Progress
+) -> Contents:
+    """Read a file of a kind that `recognise` gives."""
+    match kind:
+        case "pdf":
+            from engine.documents.pdf import parse_pdf
 
-    return parse_pdf(job.path, job.options, job.scratch, job.progress)
+            contents = parse_pdf(path, options, scratch, progress)
+        case "image":
+            from engine.documents.images import parse_image
 
+            contents = parse_image(path, options, progress)
+        case "docx":
+            from engine.documents.word import parse_docx
 
-def _image(job: _Job) -> Contents:
-    from engine.documents.images import parse_image
+            contents = parse_docx(path, options)
+        case "xlsx":
+            from engine.documents.workbook import parse_workbook
 
-    return parse_image(job.path, job.options, job.progress)
+            contents = parse_workbook(path, options)
+        case "pptx":
+            from engine.documents.slides import parse_slides
 
+            contents = parse_slides(path, options)
+        case "mail":
+            from engine.documents.mail import parse_mail
 
-def _docx(job: _Job) -> Contents:
-    from engine.documents.word import parse_docx
+            contents = parse_mail(path.read_bytes(), scratch)
+        case "mbox":
+            from engine.documents.mailbox import parse_mailbox
 
-    return parse_docx(job.path, job.options)
+            contents = parse_mailbox(path, scratch)
+        case "html":
+            from engine.documents.web import parse_html
 
+            contents = parse_html(path.read_bytes())
+        case "zip":
+            from engine.documents.archive import parse_zip
 
-def _xlsx(job: _Job) -> Contents:
-    from engine.documents.workbook import parse_workbook
+            contents = parse_zip(path, options, scratch)
+        case "csv" | "json" | "jsonl":
+            from engine.documents.records import parse_records
 
-    return parse_workbook(job.path, job.options)
-
-
-def _pptx(job: _Job) -> Contents:
-    from engine.documents.slides import parse_slides
-
-    return parse_slides(job.path, job.options)
-
-
-def _mail(job: _Job) -> Contents:
-    from engine.documents.mail import parse_mail
-
-    return parse_mail(job.path.read_bytes(), job.scratch)
-
-
-def _mbox(job: _Job) -> Contents:
-    from engine.documents.mailbox import parse_mailbox
-
-    return parse_mailbox(job.path, job.scratch)
-
-
-def _html(job: _Job) -> Contents:
-    from engine.documents.web import parse_html
-
-    return parse_html(job.path.read_bytes())
-
-
-def _zip(job: _Job) -> Contents:
-    from engine.documents.archive import parse_zip
-
-    return parse_zip(job.path, job.options, job.scratch)
+            contents = parse_records(path, kind)
+        case _:
+            contents = _text(path)
+    return contents
 
 
-def _records(job: _Job) -> Contents:
-    from engine.documents.records import parse_records
-
-    return parse_records(job.path, job.name, job.kind)
-
-
-def _text(job: _Job) -> Contents:
+def _text(path: Path) -> Contents:
     """Read plain text or Markdown, line by line as an editor shows it; raise DocumentError (empty)."""
-    text, encoding, warnings = decode(job.path.read_bytes())
+    text, encoding, warnings = decode(path.read_bytes())
     if not text.strip():
         raise DocumentError("the file holds nothing but white space", reason="empty")
     return Contents([text_page(text, "text file")], metadata=[("encoding", encoding)], warnings=warnings)
-
-
-_PARSERS: dict[str, Parser] = {
-    "pdf": _pdf,
-    "image": _image,
-    "docx": _docx,
-    "xlsx": _xlsx,
-    "pptx": _pptx,
-    "mail": _mail,
-    "mbox": _mbox,
-    "html": _html,
-    "zip": _zip,
-    "csv": _records,
-    "json": _records,
-    "jsonl": _records,
-    "text": _text,
-    "markdown": _text,
-}

@@ -18,8 +18,7 @@ from engine.documents.ocr import Image, OcrPage
 from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better
 from engine.documents.options import ParseOptions
 from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture, with_hidden
-from engine.documents.pdf_notes import WIDGET_ERRORS
-from engine.documents.pdf_text import TextLayer, read_text_layer
+from engine.documents.pdf_text import WIDGET_ERRORS, TextLayer, read_text_layer
 from engine.errors import DocumentError
 
 # Tables of a PDF page, where ruling lines make them likely.
@@ -48,8 +47,6 @@ def _table(table: Any, number: int) -> Table:
 
 
 _mupdf = pymupdf.mupdf
-
-Size = tuple[float, float]
 
 _UNREAD_PICTURE = 0.15
 _NAMED = 10
@@ -233,22 +230,16 @@ def _better_reading(page: Any, layer: TextLayer, options: ParseOptions) -> tuple
         return PageDraft(lines, *size, "text", "text layer" if lines else "blank page"), _unread(layer)
     picture, scale = render_page(page, options.ocr_dpi, options.max_pixels)
     read = read_picture(picture, scale, options.threads)
-    if options.ocr == "only":
+    if need.use == "add":
+        return _extended(layer, read, need.reason, size)
+    if options.ocr == "only" or ocr_is_better(layer, read):
         lines = page_lines(read.fragments)
         return PageDraft(lines, *size, "ocr", _found(need.reason, lines), read.rotation), ocr_doubts(read)
-    choose = _replaced if need.use == "replace" else _extended
-    return choose(layer, read, need.reason, size)
-
-
-def _replaced(layer: TextLayer, read: OcrPage, reason: str, size: Size) -> tuple[PageDraft, list[str]]:
-    if ocr_is_better(layer, read):
-        lines = page_lines(read.fragments)
-        return PageDraft(lines, *size, "ocr", _found(reason, lines), read.rotation), ocr_doubts(read)
     lines = page_lines(layer.fragments, layer.rules)
-    return PageDraft(lines, *size, "text", f"text layer, better than OCR ({reason})"), []
+    return PageDraft(lines, *size, "text", f"text layer, better than OCR ({need.reason})"), []
 
 
-def _extended(layer: TextLayer, read: OcrPage, reason: str, size: Size) -> tuple[PageDraft, list[str]]:
+def _extended(layer: TextLayer, read: OcrPage, reason: str, size: tuple[float, float]) -> tuple[PageDraft, list[str]]:
     added = added_by_ocr(layer, read)
     lines = page_lines([*layer.fragments, *added], layer.rules)
     if layer.fragments and not mostly_ocr(lines):

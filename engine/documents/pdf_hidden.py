@@ -73,24 +73,21 @@ class _Candidate:
     regions: list[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Painted:
-    """What a page paints besides text: its vector paths, and the share of it, 0..1, that is pictures."""
+def hidden_characters(
+    page: Any, lines: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str, Any]], image_share: float
+) -> dict[Place, Hidden]:
+    """Return how each hidden character of a page is hidden; `lines` are those of its text, as MuPDF gives them.
 
-    paths: Sequence[Mapping[str, Any]]
-    image_share: float
-
-
-def hidden_characters(page: Any, lines: Sequence[Mapping[str, Any]], painted: Painted) -> dict[Place, Hidden]:
-    """Return how each hidden character of a page is hidden; `lines` are those of its text, as MuPDF gives them."""
-    covers = [cover for path in painted.paths for cover in _filled(path)]
-    log = page.get_bboxlog() if covers or painted.image_share else []
+    `paths` are the vector paths of the page, `image_share` the share of it, 0..1, that is pictures.
+    """
+    covers = [cover for path in paths for cover in _filled(path)]
+    log = page.get_bboxlog() if covers or image_share else []
     pictures = [
         _Cover(order, box)
         for order, (what, box) in enumerate(log)
         if what in _PICTURES and min(box[2] - box[0], box[3] - box[1]) > _SMALLEST_COVER
     ]
-    is_scan = painted.image_share >= _SCAN_SHARE and _is_mostly_without_ink(lines)
+    is_scan = image_share >= _SCAN_SHARE and _is_mostly_without_ink(lines)
     if not (_has_odd_spans(page, lines, covers, is_scan=is_scan) or _has_covered(log, [*covers, *pictures])):
         return {}
     return _Page(page, covers, pictures, is_scan=is_scan).hidden()

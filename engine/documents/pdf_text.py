@@ -1,4 +1,4 @@
-"""The text layer of one PDF page, in the space of the displayed page."""
+"""The text layer of one PDF page, in the space of the displayed page, and what notes and form fields say besides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any
 
 from engine.documents.document import Box, Hidden
 from engine.documents.drafts import LineDraft
-from engine.documents.mupdf import first_line, pymupdf
-from engine.documents.pdf_hidden import Painted, Place, hidden_characters, how_hidden
-from engine.documents.pdf_notes import WIDGET_ERRORS, is_inside, read_fields, read_notes
+from engine.documents.mupdf import MUPDF_ERRORS, first_line, pymupdf
+from engine.documents.pdf_hidden import Place, hidden_characters, how_hidden
 from engine.documents.reading_order import ASKEW, Fragment, is_right_to_left, turned
 
 FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
@@ -25,6 +24,15 @@ _SAME_LINE = 0.6
 _MANY_PATHS = 5000
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+
+WIDGET_ERRORS: tuple[type[Exception], ...] = (*MUPDF_ERRORS, TypeError, IndexError, KeyError, AttributeError)
+"""What PyMuPDF raises on broken annotations and fields."""
+
+_SHOWN_BY_THEMSELVES = (pymupdf.PDF_ANNOT_FREE_TEXT, pymupdf.PDF_ANNOT_POPUP)
+"""The text of the first is part of the page; the other only shows a note."""
+_WITH_TEXT = (pymupdf.PDF_WIDGET_TYPE_TEXT, pymupdf.PDF_WIDGET_TYPE_COMBOBOX, pymupdf.PDF_WIDGET_TYPE_LISTBOX)
+_LEAST_TELLING = 12
+"""Characters, without spaces, of a value that does not stand on a page by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ def read_text_layer(page: Any) -> TextLayer:
     area = max(abs(page.rect), 1.0)
     image_share = min(1.0, sum(map(_area, images)) / area)
     lines = _lines(page, "dict")
-    hidden = hidden_characters(page, lines, Painted(paths, image_share))
+    hidden = hidden_characters(page, lines, paths, image_share)
     if hidden:
         lines = _lines(page, "rawdict")
     every = [f for line in lines for part in _parts(line, hidden) if (f := _fragment(part, matrix)) is not None]
@@ -70,11 +78,11 @@ def read_text_layer(page: Any) -> TextLayer:
     try:
         if page.first_widget is not None:
             fragments = _with_buttons(page, fragments, matrix)
-        notes += read_fields(page, matrix, fragments)
+        notes += _fields(page, matrix, fragments)
     except WIDGET_ERRORS as error:
         doubts.append(f"its form fields could not be read ({first_line(error)}); its text was")
     try:
-        notes += read_notes(page, matrix)
+        notes += _notes(page, matrix)
     except WIDGET_ERRORS as error:
         doubts.append(f"its notes could not be read ({first_line(error)}); its text was")
     return TextLayer(
@@ -191,7 +199,7 @@ def _with_buttons(page: Any, fragments: list[Fragment], matrix: Any) -> list[Fra
     """Write check boxes and radio buttons as `[x]` and `[ ]`, in place of the glyph that draws the tick."""
     for widget in page.widgets(types=_BUTTONS):
         box = _box(pymupdf.Rect(widget.rect) * matrix)
-        fragments = [f for f in fragments if not is_inside(f.box, box)]
+        fragments = [f for f in fragments if not _is_inside(f.box, box)]
         fragments.append(Fragment("[x]" if _is_ticked(page, widget) else "[ ]", box, box))
     return fragments
 
@@ -210,6 +218,50 @@ def _is_ticked(page: Any, button: Any) -> bool:
     return not is_radio or button.field_value is True or button.field_value == button.on_state()
 
 
+def _notes(page: Any, matrix: Any) -> Iterator[LineDraft]:
+    """Yield the notes as `[note] AUTHOR: TEXT`, one line each; raises WIDGET_ERRORS."""
+    if page.first_annot is None:
+        return
+    for note in page.annots():
+        text = " ".join((note.info.get("content") or "").split())
+        is_name = note.type[0] == pymupdf.PDF_ANNOT_FILE_ATTACHMENT and text == note.file_info.get("filename")
+        if text and not is_name and note.type[0] not in _SHOWN_BY_THEMSELVES:
+            author = " ".join((note.info.get("title") or "").split())
+            said = f"[note] {author}: {text}" if author else f"[note] {text}"
+            yield LineDraft(said, _box(pymupdf.Rect(note.rect) * matrix))
+
+
+def _fields(page: Any, matrix: Any, fragments: Sequence[Fragment]) -> Iterator[LineDraft]:
+    """Yield `[field] NAME: VALUE` for each field whose value the page does not show; raises WIDGET_ERRORS."""
+    if page.first_widget is None:
+        return
+    everything = _bare(" ".join(fragment.text for fragment in fragments))
+    for field in page.widgets(types=_WITH_TEXT):
+        value = field.field_value
+        texts = value if isinstance(value, list | tuple) else [value]
+        text = ", ".join(" ".join(part.split()) for part in texts if isinstance(part, str) and part.strip())
+        box = _box(pymupdf.Rect(field.rect) * matrix)
+        if text and not _is_shown(_bare(text), box, fragments, everything):
+            name = " ".join((field.field_label or field.field_name or "").split())
+            yield LineDraft(f"[field] {name}: {text}", box)
+
+
+def _is_shown(value: str, box: Box, fragments: Sequence[Fragment], everything: str) -> bool:
+    """Say whether a field shows its value, or the page does elsewhere; short values stand on any page by chance."""
+    own = _bare(" ".join(fragment.text for fragment in fragments if _is_inside(fragment.box, box)))
+    return value in own or (len(value) >= _LEAST_TELLING and value in everything)
+
+
+def _is_inside(inner: Box, outer: Box) -> bool:
+    """Say whether the middle of a box lies in another."""
+    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
+    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
+
+
+def _bare(text: str) -> str:
+    return "".join(c for c in text.casefold() if not c.isspace())
+
+
 def _rules(paths: list[dict[str, Any]], matrix: Any) -> tuple[Box, ...]:
     """Return straight lines and the upper edges of rectangles."""
     rules = []
@@ -224,7 +276,7 @@ def _rules(paths: list[dict[str, Any]], matrix: Any) -> tuple[Box, ...]:
 
 
 def _has_text(image: Box, fragments: list[Fragment]) -> bool:
-    return sum(len(f.text) for f in fragments if is_inside(f.box, image)) >= 20
+    return sum(len(f.text) for f in fragments if _is_inside(f.box, image)) >= 20
 
 
 def _area(box: Box) -> float:

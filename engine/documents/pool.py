@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -138,7 +138,7 @@ class ParserPool:
             started = time.monotonic()
             try:
                 command = await asyncio.to_thread(job.begin, child.folder)
-                await child.run({**command, "options": self._options.to_json()}, self._options)
+                await child.run({**command, "options": asdict(self._options)}, self._options)
                 await asyncio.to_thread(job.take_results, child.folder)
             except DocumentError as error:
                 if not (was_used and error.reason in _RETRIED):

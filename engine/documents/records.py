@@ -59,7 +59,7 @@ def _is_blank(file: TextIO) -> bool:
     return not any(block.strip() for block in iter(lambda: file.read(_BLOCK), ""))
 
 
-def parse_records(path: Path, name: str, kind: str) -> Contents:
+def parse_records(path: Path, kind: str) -> Contents:
     """Read a CSV, JSON or JSONL file as a document: one line per row, `column: value; column: value`."""
     _, encoding, warnings = decode(path.read_bytes())
     rows = list(read_rows(path, kind))

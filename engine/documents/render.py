@@ -1,4 +1,4 @@
-"""Write the picture of a page, with boxes that show where something was found."""
+"""Children for single commands: write the picture of a page, with boxes that show where something was found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 
 from engine.documents.answers import LONGEST_LINE, plain_output, read_line
@@ -19,6 +20,7 @@ from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.parsers import cage_line, child_command, child_environment
 from engine.errors import DocumentError
+from models.fence.attempt import Attempt
 
 PNG = b"\x89PNG\r\n\x1a\n"
 """How every such picture begins."""
@@ -43,36 +45,30 @@ def render_page(  # noqa: PLR0913 - what is drawn, and how
     `no_page_image` for a kind without pages or a page that is not there, `crashed` (also when it takes too long), or
     what reading the file raises.
     """
-    options = options or ParseOptions()
-    with _scratch(child) as scratch:
-        command: dict[str, object] = {
+    drawing = nullcontext(child) if child else own_child(options or ParseOptions(), [path.absolute()])
+    with drawing as drawer, tempfile.TemporaryDirectory(dir=drawer.folder) as scratch:
+        picture = Path(scratch, "page.png")
+        command = {
             "do": "render",
             "path": str(path.absolute()),
             "page": page,
             "boxes": [box_to_json(box) for box in boxes],
             "dpi": dpi,
-            "out": str(scratch / "page.png"),
+            "out": str(picture),
             "member": member,
             "member_id": member_id,
-            "scratch": str(scratch),
-            "options": options.to_json(),
+            "scratch": scratch,
         }
-        if child is None:
-            check_answer(ask_child(command, options, scratch, [path.absolute()]))
-        else:
-            check_answer(child.ask(command))
-        shutil.move(plain_output(scratch / "page.png", PNG), out)
+        drawer.ask(command)
+        shutil.move(plain_output(picture, PNG), out)
 
 
-@contextmanager
-def _scratch(child: Child | None) -> Iterator[Path]:
-    """Yield an empty folder: in that of a child, which may write nowhere else, or one of its own."""
-    if child is None:
-        with scratch_folder() as folder:
-            yield folder
-    else:
-        with tempfile.TemporaryDirectory(dir=child.folder) as name:
-            yield Path(name)
+def try_from_child() -> Attempt:
+    """Let a child, confined as for any file, ask for a socket, to see that it gets none. Raises DocumentError."""
+    with own_child(ParseOptions(threads=1), []) as child:
+        out = child.folder / "attempt.json"
+        child.ask({"do": "attempt", "out": str(out)})
+        return Attempt(**json.loads(out.read_text(encoding="utf-8")))
 
 
 class Child:
@@ -92,15 +88,15 @@ class Child:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def ask(self, command: Mapping[str, object]) -> bytes:
-        """Have one command done; return the answer, empty when the child ended without one or took too long."""
+    def ask(self, command: Mapping[str, object]) -> None:
+        """Have one command done. Raises the DocumentError that it answers, or `crashed` where it gives no answer."""
         process = self._process = self._process or self._start()
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the child is started with pipes")
         alarm = threading.Timer(4 * self._options.step_seconds, process.kill)
         alarm.start()
         try:
-            process.stdin.write((json.dumps(command) + "\n").encode())
+            process.stdin.write((json.dumps({**command, "options": asdict(self._options)}) + "\n").encode())
             process.stdin.flush()
             answer = process.stdout.readline(LONGEST_LINE)
         except BrokenPipeError:  # it ended before it was asked
@@ -109,7 +105,10 @@ class Child:
             alarm.cancel()
         if not answer:
             self.close()
-        return answer
+            raise DocumentError(
+                "the process that draws pages ended without an answer", reason="crashed", advice="Open the file itself."
+            )
+        read_line(answer)
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -133,16 +132,8 @@ class Child:
         return process
 
 
-def ask_child(command: Mapping[str, object], options: ParseOptions, folder: Path, reads: Collection[Path]) -> bytes:
-    """Run one command in a child of its own (Child); return its answer, empty when it ended without one."""
-    with Child(options, folder, reads) as child:
-        return child.ask(command)
-
-
-def check_answer(answer: bytes) -> None:
-    """Raise DocumentError if a child's answer is an error, or none came."""
-    if not answer:
-        raise DocumentError(
-            "the process that draws pages ended without an answer", reason="crashed", advice="Open the file itself."
-        )
-    read_line(answer)
+@contextmanager
+def own_child(options: ParseOptions, reads: Collection[Path]) -> Iterator[Child]:
+    """Yield a child for some commands, with a new folder that is removed afterwards."""
+    with scratch_folder() as folder, Child(options, folder, reads) as child:
+        yield child

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.documents.answers import plain_output
-from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
-from engine.documents.render import ask_child, check_answer
+from engine.documents.render import own_child
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +62,9 @@ class ReportSpec:
 
 def make_report(spec: ReportSpec, out: Path, options: ParseOptions | None = None) -> None:
     """Write the report to `out`. Raises DocumentError (`crashed`, also when it takes too long; `out_of_memory`)."""
-    options = options or ParseOptions()
-    with scratch_folder() as scratch:
-        file = scratch / "report.json"
-        file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
-        command: dict[str, object] = {
-            "do": "report",
-            "spec": str(file),
-            "out": str(scratch / "report.pdf"),
-            "options": options.to_json(),
-        }
-        pictures = [Path(place.picture).absolute() for s in spec.sections for place in s.places if place.picture]
-        check_answer(ask_child(command, options, scratch, pictures))
-        shutil.move(plain_output(scratch / "report.pdf", b"%PDF-"), out)
+    pictures = [Path(place.picture).absolute() for s in spec.sections for place in s.places if place.picture]
+    with own_child(options or ParseOptions(), pictures) as child:
+        written, made = child.folder / "report.json", child.folder / "report.pdf"
+        written.write_text(json.dumps(asdict(spec)), encoding="utf-8")
+        child.ask({"do": "report", "spec": str(written), "out": str(made)})
+        shutil.move(plain_output(made, b"%PDF-"), out)

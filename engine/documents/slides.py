@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,31 +9,20 @@ from typing import Any
 import pptx
 from pptx.exc import PackageNotFoundError
 
-from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, counted, is_fallback, were
+from engine.documents.office import DRAWN, counted, is_fallback, reading_office, were
 from engine.documents.options import ParseOptions
-from engine.errors import DocumentError
 
-_ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 _PICTURES = ("{http://schemas.openxmlformats.org/presentationml/2006/main}pic", *DRAWN)
 
 
 def parse_slides(path: Path, options: ParseOptions) -> Contents:
     """Read a PowerPoint file; raise DocumentError (corrupt, too_large)."""
-    with zipfile.ZipFile(path) as archive:
-        check_bomb(archive.infolist(), options)
-    try:
+    with reading_office(path, options, "PowerPoint file", "presentation program", PackageNotFoundError):
         slides = list(pptx.Presentation(str(path)).slides)
         pages = [_page(slide) for slide in slides]
         pictures = sum(_pictures(slide) for slide in slides)
-    except _ERRORS as error:
-        raise DocumentError(
-            f"the PowerPoint file cannot be read ({error})",
-            reason="corrupt",
-            advice="Open it in a presentation program and save it again.",
-        ) from error
     warnings = [f"{were(pictures, 'picture', ' on the slides')} not read"] if pictures else []
     if hidden := [str(number) for number, slide in enumerate(slides, 1) if _is_hidden(slide)]:
         warnings.append(f"{counted(len(hidden), 'hidden slide')}, read as text that is not shown: {', '.join(hidden)}")

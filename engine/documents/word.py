@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +16,10 @@ from docx.package import Package
 from docx.parts.document import DocumentPart
 from lxml import etree
 
-from engine.documents.archive import OFFICE_ERRORS, check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, were
+from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, reading_office, were
 from engine.documents.options import ParseOptions
-from engine.errors import DocumentError
 
 # Whether a reader of a Word file sees a run of text: by its own properties, then its styles, then its ground.
 #
@@ -142,7 +139,6 @@ _STORIES = (*_NOTES, "header", "footer")
 _PICTURES = (qn("a:blip"), "{urn:schemas-microsoft-com:vml}imagedata", *DRAWN)
 _BREAKS = {qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _SKIPPED = frozenset((FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
-_ERRORS = (PackageNotFoundError, *OFFICE_ERRORS)
 _TICKS = {0xF0FB: "[x]", 0xF0FC: "[x]", 0xF0FD: "[x]", 0xF0FE: "[x]", 0xF06F: "[ ]", 0xF0A8: "[ ]"}
 """Signs of the font Wingdings that forms use."""
 _CODE = re.compile(r"[0-9A-Fa-f]{1,4}")
@@ -154,20 +150,12 @@ PartFactory.part_type_for[_WITH_MACROS] = DocumentPart  # python-docx knows only
 
 def parse_docx(path: Path, options: ParseOptions) -> Contents:
     """Read a Word file; raise DocumentError (corrupt, too_large)."""
-    with zipfile.ZipFile(path) as archive:
-        check_bomb(archive.infolist(), options)
-    try:
+    with reading_office(path, options, "Word file", "word processor", PackageNotFoundError):
         document = _open(path)
         looks = Looks(document)
         lines = list(_document_lines(document, looks))
         metadata = _metadata(document)
         warnings = _left_out(document, looks)
-    except _ERRORS as error:
-        raise DocumentError(
-            f"the Word file cannot be read ({error})",
-            reason="corrupt",
-            advice="Open it in a word processor and save it again.",
-        ) from error
     return Contents([PageDraft(lines, reason="Word file")], metadata=metadata, warnings=warnings)
 
 

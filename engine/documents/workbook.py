@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
@@ -15,10 +15,9 @@ import openpyxl
 from lxml import etree
 from openpyxl.utils.exceptions import InvalidFileException
 
-from engine.documents.archive import check_bomb
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, counted, is_fallback, were
+from engine.documents.office import DRAWN, counted, is_fallback, reading_office, were
 from engine.documents.options import ParseOptions
 from engine.documents.records import column_names, with_surplus
 from engine.errors import DocumentError
@@ -119,7 +118,6 @@ def _parsed(archive: zipfile.ZipFile, path: str) -> Any:
 
 
 _NAMED = 10
-_ERRORS = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, etree.XMLSyntaxError)
 
 
 def parse_workbook(path: Path, options: ParseOptions) -> Contents:
@@ -180,22 +178,12 @@ def workbook_rows(path: Path, options: ParseOptions, sheet: str | None) -> Itera
 
 @contextmanager
 def _opened(path: Path, options: ParseOptions) -> Iterator[Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            check_bomb(archive.infolist(), options)
-            _refuse_strict(archive)
+    with reading_office(path, options, "Excel file", "spreadsheet program", InvalidFileException) as archive:
+        _refuse_strict(archive)
         with path.open("rb") as file:  # openpyxl refuses a path that does not end in .xlsx, as of a file in a ZIP
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            try:
+            with closing(book):
                 yield book
-            finally:
-                book.close()
-    except _ERRORS as error:
-        raise DocumentError(
-            f"the Excel file cannot be read ({error})",
-            reason="corrupt",
-            advice="Open it in a spreadsheet program and save it again.",
-        ) from error
 
 
 def _refuse_strict(archive: zipfile.ZipFile) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.estimate.flow import NOTHING, Guess, WorkEstimate, estimate_work
-from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled
-from engine.estimate.sources import look_with
+from engine.estimate.flow import NOTHING, WorkEstimate, estimate_work, total
+from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled, table_lines
+from engine.estimate.sources import look_at
 from engine.estimate.total import Total, rates_of, total_of
 from engine.loader import Loaded
 from engine.plan.node import Node
@@ -99,28 +99,25 @@ def _estimate_lines(
     machines: Sequence[Machine],
 ) -> Iterator[str]:
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    sources = scaled(look_with(loaded, case, data), corpus, CHARACTERS_PER_PAGE)
+    sources = scaled(look_at(loaded, data=data, case=case), corpus, CHARACTERS_PER_PAGE)
     estimates, assumptions = estimate_work(workflow, sources, per_token)
     yield "Estimate"
     for source in sources.values():
         characters = sum(sum(item.characters.values()) for item in source.items) * source.times
         yield f"  {source.name}: {len(source.items) * source.times:,.0f} rows, {characters:,.0f} characters"
     yield from _table(estimates, rates)
-    total = total_of(estimates)
-    prompt, read, sampled = total.prompt_tokens, total.read_tokens, total.sampled_tokens
+    whole = total_of(estimates)
+    prompt, read, sampled = whole.prompt_tokens, whole.read_tokens, whole.sampled_tokens
     yield (
-        f"  In all: {total.calls.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read "
+        f"  In all: {whole.calls.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read "
         f"(what prompts begin with alike is read once), {sampled.text()} tokens written"
     )
-    yield from _time_lines(total, model, rates)
+    yield from _time_lines(whole, model, rates)
     if machines or corpus.given:
         known = [Machine("this machine", rates.prompt_per_second, rates.sampled_per_second)] if rates else []
-        rows = Guess.known(0)
-        for estimate in estimates:
-            rows = rows.plus(estimate.rows)
-        pages = pages_of(sources, corpus, CHARACTERS_PER_PAGE)
+        rows, pages = total(estimate.rows for estimate in estimates), pages_of(sources, corpus, CHARACTERS_PER_PAGE)
         yield from scale_lines(
-            [*known, *machines], calls=total.calls, read=read, sampled=sampled, rows=rows, pages=pages
+            [*known, *machines], calls=whole.calls, read=read, sampled=sampled, rows=rows, pages=pages
         )
     yield "  Replies that a case has already are not asked for again."
     if assumptions:
@@ -143,9 +140,7 @@ def _table(estimates: Sequence[WorkEstimate], rates: Rates | None) -> Iterator[s
             f"{guess.likely:,.0f}" for guess in (estimate.prompt_tokens, estimate.read_tokens, estimate.sampled_tokens)
         ]
         rows.append((name, estimate.rows.text(), estimate.calls.text(), *tokens, minutes))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from table_lines(rows)
 
 
 def _time_lines(total: Total, model: str, rates: Rates | None) -> Iterator[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice
+from typing import NamedTuple
 
 from engine.estimate.sizes import (
     leading_fields,
@@ -37,8 +39,7 @@ def _product(left: float, right: float) -> float:
     return left * right if left and right else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(NamedTuple):
     """A number that a run will tell: the least and the most it can be, and the one that is counted with."""
 
     low: float
@@ -60,7 +61,7 @@ class Guess:
 
     def at_most(self, number: float) -> Guess:
         """Bound from above."""
-        return Guess(min(self.low, number), min(self.likely, number), min(self.high, number))
+        return Guess(*(min(end, number) for end in self))
 
     def text(self) -> str:
         """Write it: `40`, or `about 20 (0-40)`."""
@@ -71,6 +72,11 @@ class Guess:
 
 
 NOTHING = Guess(0, 0, 0)
+
+
+def total(parts: Iterable[Guess]) -> Guess:
+    """Add up."""
+    return reduce(Guess.plus, parts, NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +110,7 @@ class Flowing:
 
     def distinct(self, name: str, calls: Guess) -> Guess:
         """Return how many different values of a field so many calls are about."""
-        most = self.values.get(name, calls)
-        return Guess(min(calls.low, most.low), min(calls.likely, most.likely), min(calls.high, most.high))
+        return Guess(*map(min, calls, self.values.get(name, calls)))
 
 
 def estimate_work(
@@ -117,7 +122,7 @@ def estimate_work(
     estimates: list[WorkEstimate] = []
     for step in workflow.steps:
         inputs = [flows[name] for name in step.inputs]
-        flow = Flowing(_sum(inputs), {k: v for f in inputs for k, v in f.sizes.items()}, assumptions)
+        flow = Flowing(total(f.rows for f in inputs), {k: v for f in inputs for k, v in f.sizes.items()}, assumptions)
         flow.values = {k: v for f in inputs for k, v in f.values.items()}
         estimates += _through(step, flow, inputs, characters_per_token)
         flows[step.name] = flow
@@ -127,13 +132,6 @@ def estimate_work(
 def _source(source: Source, characters_per_token: float, assumptions: dict[str, None]) -> Flowing:
     rows, sizes = Guess.known(round(len(source.items) * source.times)), source_sizes(source, characters_per_token)
     return Flowing(rows, sizes, assumptions, dict.fromkeys(sizes, rows))
-
-
-def _sum(flows: Sequence[Flowing]) -> Guess:
-    total = NOTHING
-    for flow in flows:
-        total = total.plus(flow.rows)
-    return total
 
 
 def _through(
@@ -219,7 +217,7 @@ def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token
     # All rows are read once, in however many groups.
     row = sum(read_tokens(p, flow.sizes) for p in prompts)
     fixed = max(0.0, each - row)
-    return Guess(*(_product(c, fixed) + _product(r, row) for c, r in zip(_ends(calls), _ends(flow.rows), strict=True)))
+    return Guess(*(_product(c, fixed) + _product(r, row) for c, r in zip(calls, flow.rows, strict=True)))
 
 
 def _read_tokens(node: Node, flow: Flowing, calls: Guess, tokens: Guess, characters_per_token: float) -> Guess:
@@ -239,13 +237,9 @@ def _spared(tokens: Guess, begins: tuple[str, ...], flow: Flowing, calls: Guess)
     """Take off what need not be read of the last field that prompts begin with, for others have begun so too."""
     size = flow.sizes.get(begins[-1], 0.0)
     again = NOTHING if begins in flow.begun else flow.distinct(begins[-1], calls)
-    spared = [max(0.0, c - a) if math.isfinite(c) else 0.0 for c, a in zip(_ends(calls), _ends(again), strict=True)]
+    spared = [max(0.0, c - a) if math.isfinite(c) else 0.0 for c, a in zip(calls, again, strict=True)]
     flow.begun.add(begins)
-    return Guess(*(t - s * size for t, s in zip(_ends(tokens), spared, strict=True)))
-
-
-def _ends(guess: Guess) -> tuple[float, float, float]:
-    return guess.low, guess.likely, guess.high
+    return Guess(*(t - s * size for t, s in zip(tokens, spared, strict=True)))
 
 
 def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:

@@ -7,11 +7,8 @@ pages. docs/scale.md works an example through.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
 
 from engine.errors import UsageError
 from engine.estimate.flow import Guess
@@ -114,39 +111,6 @@ def _stretched(characters: Mapping[str, int], stretch: float) -> dict[str, int]:
     return {name: round(size * stretch) if name == longest else size for name, size in characters.items()}
 
 
-def read_machines(file: Path) -> list[Machine]:
-    """Read `[[machine]]` tables of a TOML file. Raises UsageError naming the table and what is wrong with it."""
-    try:
-        body = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{file}: {reason}", advice="Name a TOML file such as docs/rates.toml.") from error
-    tables = body.get("machine")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(f"{file} has no [[machine]] table", advice="See docs/scale.md for the form.")
-    return [_machine(file, number, table) for number, table in enumerate(tables, 1)]
-
-
-def _machine(file: Path, number: int, table: Mapping[str, Any]) -> Machine:
-    where = f"{file}: machine {number} ({table.get('name', 'no name')})"
-    known = {field.name for field in fields(Machine)}
-    for key, value in table.items():
-        if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}", advice=f"Known: {', '.join(sorted(known))}.")
-        if key in ("name", "note"):
-            if not isinstance(value, str):
-                raise UsageError(f"{where}: {key} must be a text", advice="Put it in quotation marks.")
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise UsageError(f"{where}: {key} must be a number above 0, not {value!r}", advice="Correct the file.")
-    for key in ("name", "prompt_per_second", "sampled_per_second"):
-        if key not in table:
-            raise UsageError(f"{where}: {key} is missing", advice="See docs/scale.md for the form.")
-    machine = Machine(**table)
-    if machine.efficiency > 1 or machine.workers != int(machine.workers):
-        raise UsageError(f"{where}: efficiency is at most 1, workers a whole number", advice="Correct the file.")
-    return machine
-
-
 def scale_lines(
     machines: Sequence[Machine], *, calls: Guess, read: Guess, sampled: Guess, rows: Guess, pages: float
 ) -> Iterator[str]:
@@ -157,15 +121,20 @@ def scale_lines(
         likely = machine.hours(read.likely, sampled.likely, pages)
         most = sum(machine.hours(read.high, sampled.high, pages))
         table.append((machine.name, *(f"{hours:,.1f}" for hours in likely), _hours(sum(likely)), _hours(most)))
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    for row in table:
-        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from table_lines(table)
     size = pages * BYTES_PER_PAGE + calls.likely * BYTES_PER_CALL + rows.likely * BYTES_PER_ROW
     yield (
         f"  The case file: about {_bytes(size)} ({pages:,.0f} pages, {calls.likely:,.0f} replies, "
         f"{rows.likely:,.0f} rows)"
     )
     yield from (f"  {machine.name}: {machine.note}" for machine in machines if machine.note)
+
+
+def table_lines(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Write rows as lines, their columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _hours(hours: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from engine.estimate.sources import Source
 from engine.language.binding import templates_of
@@ -23,12 +23,12 @@ LIST_ITEMS = 3
 """Items of a list that a model writes, about."""
 
 _TOKENS = {"string": 15.0, "integer": 2.0, "float": 4.0, "boolean": 1.0, "date": 6.0}
+_OTHER_TOKENS: Mapping[type, float] = {Quote: 30.0, Enum: 3.0}
 _UNKNOWN_TOKENS = 15.0
-_QUOTE_TOKENS = 30.0
-_ENUM_TOKENS = 3.0
 _NAME_TOKENS = 4.0
 """A field's name with its quotation marks and colon; the schema forces them."""
 
+_NOT_LITERAL = re.compile(r"\{\{.*?(?:\}\}|\Z)|\{%.*?(?:%\}|\Z)|\{#.*?(?:#\}|\Z)", re.DOTALL)
 _LEADING = re.compile(r"([^{]*)\{\{\s*input\.(\w+)\s*\}\}")
 
 Sizes = Mapping[str, float]
@@ -69,24 +69,15 @@ def _type_tokens(kind: Type) -> float:
     match kind:
         case Scalar(name=name):
             return _TOKENS.get(name, _UNKNOWN_TOKENS)
-        case Enum() | Quote() | Value():
-            return _leaf_tokens(kind)
+        case Value(value_type=value_type):
+            return value_type.tokens
         case Nullable(inner=inner):
             return _type_tokens(inner)
         case ListOf(item=item):
             return LIST_ITEMS * _type_tokens(item)
         case Record(fields=fields):
             return sum(_type_tokens(f.type) + _NAME_TOKENS for f in fields)
-    return _UNKNOWN_TOKENS
-
-
-def _leaf_tokens(kind: Enum | Quote | Value) -> float:
-    match kind:
-        case Value(value_type=value_type):
-            return value_type.tokens
-        case Quote():
-            return _QUOTE_TOKENS
-    return _ENUM_TOKENS
+    return _OTHER_TOKENS.get(type(kind), _UNKNOWN_TOKENS)
 
 
 def main_prompts(node: Node) -> list[Template]:
@@ -135,17 +126,4 @@ def leading_fields(template: Template, layout: Layout, sizes: Sizes, characters_
 
 def literal_characters(template: Template) -> int:
     """Count the characters of a prompt outside its expressions and statements."""
-    return sum(len(text) for text in _literals(template.text))
-
-
-def _literals(text: str) -> Iterator[str]:
-    rest = text
-    while rest:
-        starts = [i for i in (rest.find("{{"), rest.find("{%"), rest.find("{#")) if i >= 0]
-        if not starts:
-            yield rest
-            return
-        start = min(starts)
-        yield rest[:start]
-        close = {"{{": "}}", "{%": "%}", "{#": "#}"}[rest[start : start + 2]]
-        _, _, rest = rest[start + 2 :].partition(close)
+    return len(_NOT_LITERAL.sub("", template.text))

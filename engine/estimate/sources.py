@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,24 +66,16 @@ def look_at(
     loaded: Loaded,
     *,
     data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-    case: Case | None = None,
+    case: Path | None = None,
     looked: Looked = lambda: None,
 ) -> dict[str, Source]:
-    """Look at each dataset of a plan; `case` tells of documents that were read before. Raises what `looked` does."""
-    return {d.name: _source(d, loaded, data or {}, case, looked) for d in loaded.plan.datasets}
+    """Look at each dataset of a plan; `case`, where it is there, tells of documents that were read before.
 
-
-def look_with(
-    loaded: Loaded,
-    case: Path | None,
-    data: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-    looked: Looked = lambda: None,
-) -> dict[str, Source]:
-    """As `look_at`, with the case at a path, if there is one."""
-    if case is None or not case.is_file():
-        return look_at(loaded, data=data, looked=looked)
-    with open_case(case, read_only=True) as opened:
-        return look_at(loaded, data=data, case=opened, looked=looked)
+    Raises what `looked` does.
+    """
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_case(case, read_only=True)) if case is not None and case.is_file() else None
+        return {d.name: _source(d, loaded, data or {}, opened, looked) for d in loaded.plan.datasets}
 
 
 def _source(

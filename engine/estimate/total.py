@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.estimate.flow import Guess, WorkEstimate, estimate_work
-from engine.estimate.sources import Looked, look_with
+from engine.estimate.flow import Guess, WorkEstimate, estimate_work, total
+from engine.estimate.sources import Looked, look_at
 from engine.loader import Loaded
 from engine.plan.rewrites import rewritten
 from models.errors import ModelError
@@ -47,13 +47,12 @@ class Forecast:
 
 def total_of(found: Sequence[WorkEstimate]) -> Total:
     """Add up the operators."""
-    calls, prompt, read, sampled = (Guess.known(0) for _ in range(4))
-    for estimate in found:
-        calls = calls.plus(estimate.calls)
-        prompt = prompt.plus(estimate.prompt_tokens)
-        read = read.plus(estimate.read_tokens)
-        sampled = sampled.plus(estimate.sampled_tokens)
-    return Total(calls, prompt, read, sampled)
+    return Total(
+        calls=total(each.calls for each in found),
+        prompt_tokens=total(each.prompt_tokens for each in found),
+        read_tokens=total(each.read_tokens for each in found),
+        sampled_tokens=total(each.sampled_tokens for each in found),
+    )
 
 
 def rates_of(model: str) -> Rates | None:
@@ -73,13 +72,13 @@ def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "", looke
     name = model or loaded.plan.default_model
     rates = rates_of(name) if any(node.traits().calls_model for node in workflow.nodes()) else None
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    estimates, assumptions = estimate_work(workflow, look_with(loaded, case, looked=looked), per_token)
-    total = total_of(estimates)
+    estimates, assumptions = estimate_work(workflow, look_at(loaded, case=case, looked=looked), per_token)
+    whole = total_of(estimates)
     return Forecast(
-        calls=round(total.calls.likely),
-        prompt_tokens=round(total.prompt_tokens.likely),
-        sampled_tokens=round(total.sampled_tokens.likely),
-        seconds=total.seconds(rates)[0] if rates else None,
+        calls=round(whole.calls.likely),
+        prompt_tokens=round(whole.prompt_tokens.likely),
+        sampled_tokens=round(whole.sampled_tokens.likely),
+        seconds=whole.seconds(rates)[0] if rates else None,
         model=name,
         assumed=tuple(assumptions),
     )

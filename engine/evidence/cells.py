@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.evidence.items import Item, Leaf, identity, items, leaves
-from engine.evidence.locate import Located, TextIndex, locate, locate_verbatim
+from engine.evidence.locate import locate, locate_verbatim
+from engine.evidence.text_index import Located, TextIndex
 from engine.rows import DocumentId, Row, Span
 from engine.text.blocks import collapse
 
@@ -72,7 +73,9 @@ class _Lineage:
         self._row = row
         self._shown = [(index_of(document), span) for document, span in shown]
         rows = {r.id: r for r in (row, *ancestors) if r.document_id is not None}
-        self._indexes = {r.document_id: index_of(r.document_id) for r in rows.values() if r.document_id is not None}
+        self._indexes: dict[DocumentId | None, TextIndex] = {  # none is None; rows say that they may have no document
+            r.document_id: index_of(r.document_id) for r in rows.values() if r.document_id is not None
+        }
         self._items = [item for r in rows.values() for item in items(r)]
         self._holders: dict[tuple[str, object], list[Item]] = {}
         for item in self._items:
@@ -112,25 +115,25 @@ class _Lineage:
 
     def _copied(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
         """Cite the lines an operator says it copied a value from; None where they do not hold any of it."""
-        index = self._indexes.get(row.document_id) if row.document_id is not None else None
-        lines = [line for line in index.lines if span.first <= line.number <= span.last] if index else []
+        index = self._indexes[row.document_id]
+        lines = [line for line in index.lines if span.first <= line.number <= span.last]
         text, wanted = collapse(" ".join(line.text for line in lines)), collapse(str(leaf.value))
-        if index is None or not text or not (text in wanted or wanted in text or _is_part(leaf.value, text)):
+        if not text or not (text in wanted or wanted in text or _is_part(leaf.value, text)):
             return None
         return Located(index.document_id, lines[0].page, span.first, span.last, "exact", 1.0)
 
     def _cited(self, row: Row, span: Span, leaf: Leaf) -> Located | None:
         """Cite lines that an operator has checked a value against: the place in them that says it, else all of them."""
-        index = self._indexes.get(row.document_id) if row.document_id is not None else None
-        lines = [line for line in index.lines if span.first <= line.number <= span.last] if index else []
-        if index is None or not lines:
+        index = self._indexes[row.document_id]
+        lines = [line for line in index.lines if span.first <= line.number <= span.last]
+        if not lines:
             return None
         place = locate(index, leaf.value, near=[span])
         if place is not None and span.first <= place.first_line and place.last_line <= span.last:
             return place
         return Located(index.document_id, lines[0].page, span.first, span.last, "quote", QUOTE_SCORE)
 
-    def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId, list[Item]]:
+    def _holders_by_document(self, leaf: Leaf) -> dict[DocumentId | None, list[Item]]:
         """Group the items that hold the leaf's value by document.
 
         Under the same key if there are any such; booleans and numbers never under another key. A leaf of an inner
@@ -143,13 +146,14 @@ class _Lineage:
             mine = {identity(other.value) for other in _direct_leaves(leaf.item)}
             most = max(len(mine & item.values) for item in holders)
             holders = [item for item in holders if len(mine & item.values) == most]
-        grouped: dict[DocumentId, list[Item]] = {}
+        grouped: dict[DocumentId | None, list[Item]] = {}
         for item in holders:
-            if item.row.document_id is not None:
-                grouped.setdefault(item.row.document_id, []).append(item)
+            grouped.setdefault(item.row.document_id, []).append(item)
         return grouped
 
-    def _in_document(self, column: str, leaf: Leaf, document: DocumentId, holders: Sequence[Item]) -> Located | None:
+    def _in_document(
+        self, column: str, leaf: Leaf, document: DocumentId | None, holders: Sequence[Item]
+    ) -> Located | None:
         index = self._indexes[document]
         if isinstance(leaf.value, str) and _is_name_of(leaf.value, index):
             return _whole_document(index)
@@ -161,7 +165,7 @@ class _Lineage:
         inside = next((variant for variant in variants if _is_inside(variant, near)), None)
         return inside or original or next(iter(variants), None)
 
-    def _variants(self, column: str, leaf: Leaf, document: DocumentId) -> list[str]:
+    def _variants(self, column: str, leaf: Leaf, document: DocumentId | None) -> list[str]:
         """List what the rows of a document said in the same column before it was replaced (by resolve)."""
         if leaf.path != column or not isinstance(leaf.value, str):
             return []
@@ -177,12 +181,12 @@ class _Lineage:
 
     def _near(self, leaf: Leaf, holders: Sequence[Item]) -> list[Span]:
         """Say where a leaf most likely stands: at its item's quotes, else in its rows' quotes, else in their chunks."""
-        at_items = [quote.span for item in holders for quote in self._quotes_of(item) if not _is_leaf(quote, leaf)]
+        at_items = [quote.span for item in holders for quote in self._quotes_of(item) if quote.via != leaf.value]
         if at_items:
             return at_items
         rows = {item.row.id for item in holders}
         siblings = (item for item in self._items if item.row.id in rows)
-        at_rows = [quote.span for item in siblings for quote in self._quotes_of(item) if not _is_leaf(quote, leaf)]
+        at_rows = [quote.span for item in siblings for quote in self._quotes_of(item) if quote.via != leaf.value]
         return at_rows or [item.row.span for item in holders if item.row.span is not None]
 
     def _cited_quotes(self, leaf: Leaf, holders: Sequence[Item]) -> list[Located]:
@@ -198,10 +202,7 @@ class _Lineage:
         return known
 
     def _find_quotes(self, item: Item) -> Iterator[Located]:
-        document, chunk = item.row.document_id, item.row.span
-        if document is None:
-            return
-        index = self._indexes[document]
+        chunk, index = item.row.span, self._indexes[item.row.document_id]
         whole = chunk.last - chunk.first + 1 if chunk else len(index.lines)
         for leaf in item.leaves:
             if not isinstance(leaf.value, str) or len(leaf.value.split()) < QUOTE_WORDS:
@@ -255,10 +256,6 @@ def _is_part(value: object, text: str) -> bool:
 def _via(index: TextIndex, form: str, near: Sequence[Span]) -> Located | None:
     place = locate(index, form, near=near)
     return replace(place, via=form) if place else None
-
-
-def _is_leaf(quote: Located, leaf: Leaf) -> bool:
-    return quote.via == leaf.value
 
 
 def _is_inside(place: Located, near: Sequence[Span]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from rapidfuzz import fuzz, process
@@ -30,31 +29,19 @@ _MOST_WINDOWS = 40
 _MOST_WORDS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class FuzzyHit:
-    """A stretch of lines and the share of agreeing characters, 0..1."""
+def find_fuzzy(index: TextIndex, wanted: Sequence[str], within: Sequence[Stretch] = ()) -> tuple[Stretch, float] | None:
+    """Find where the folded words `wanted` (two or more) stand best, and the share of agreeing characters, 0..1.
 
-    stretch: Stretch
-    score: float
-
-
-def find_fuzzy(index: TextIndex, wanted: Sequence[str], within: Sequence[Stretch] = ()) -> list[FuzzyHit]:
-    """List the stretches where the folded words `wanted` (two or more) nearly stand, best first.
-
-    Only stretches that meet `within` if any are given. Words with digits must stand there exactly: a badge number
+    Only in stretches that meet `within` if any are given. Words with digits must stand there exactly: a badge number
     that is off by one digit is another badge.
     """
     joined = " ".join(wanted)
     has_real_word = any(word.isalpha() and len(word) > 3 for word in wanted)
     if len(wanted) < 2 or len(joined) < LEAST_CHARACTERS or not has_real_word:
-        return []
+        return None
     threshold = SHORT_THRESHOLD if len(wanted) <= SHORT_WORDS else THRESHOLD
-    hits = []
-    for window in _windows(index, wanted, within):
-        hit = _align(index, joined, window, threshold)
-        if hit is not None:
-            hits.append(hit)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.stretch.first))
+    aligned = (_align(index, joined, window, threshold) for window in _windows(index, wanted, within))
+    return min((hit for hit in aligned if hit), key=lambda hit: (-hit[1], hit[0].first), default=None)
 
 
 def _windows(index: TextIndex, wanted: Sequence[str], within: Sequence[Stretch]) -> list[Stretch]:
@@ -101,7 +88,7 @@ def _allowed(window: Stretch, within: Sequence[Stretch]) -> bool:
     return not within or any(window.first <= s.last and s.first <= window.last for s in within)
 
 
-def _align(index: TextIndex, wanted: str, window: Stretch, threshold: float) -> FuzzyHit | None:
+def _align(index: TextIndex, wanted: str, window: Stretch, threshold: float) -> tuple[Stretch, float] | None:
     """Align the value with a window's words and narrow the window to the lines that take part."""
     lines = [" ".join(index.line_words[n]) for n in range(window.first, window.last + 1)]
     text = " ".join(lines)
@@ -117,4 +104,4 @@ def _align(index: TextIndex, wanted: str, window: Stretch, threshold: float) -> 
         offset += len(line) + 1
     if not taking_part:
         return None
-    return FuzzyHit(Stretch(taking_part[0], taking_part[-1]), round(alignment.score / 100, 3))
+    return Stretch(taking_part[0], taking_part[-1]), round(alignment.score / 100, 3)

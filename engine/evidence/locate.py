@@ -9,15 +9,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from engine.evidence.fuzzy import find_fuzzy
-from engine.evidence.text_index import MOST_HITS, Located, Method, SourceLine, SourceText, Stretch, TextIndex
+from engine.evidence.text_index import MOST_HITS, Located, Method, Stretch, TextIndex
 from engine.rows import Span
 from engine.text.blocks import collapse
 from engine.text.dates import parse_date
 from engine.text.normalise import plain, words
 from engine.text.numbers import WORD_NUMBERS, parse_number
 from engine.text.person_names import PersonName, recognise_name
-
-__all__ = ["Located", "Method", "SourceLine", "SourceText", "TextIndex", "locate", "locate_verbatim"]
 
 WEAK_NUMBER = 20
 """Whole numbers up to this one, and texts under WEAK_LENGTH characters, stand in any text by chance: far from
@@ -84,12 +82,7 @@ def _best(finders: Sequence[_Finder], hints: Sequence[Stretch], *, weak: bool) -
     if weak and len({hit.stretch for hits in hit_lists for hit in hits}) != 1:
         return None
     first = next((hits for hits in hit_lists if hits), [])
-    order = partial(_order, hints=hints)
-    return min(first, key=order, default=None)
-
-
-def _order(hit: _Hit, hints: Sequence[Stretch]) -> tuple[float, int, int]:
-    return -hit.score, _distance(hit.stretch, hints), hit.stretch.first
+    return min(first, key=lambda hit: (-hit.score, _distance(hit.stretch, hints), hit.stretch.first), default=None)
 
 
 def _best_fuzzy(index: TextIndex, value: str, hints: Sequence[Stretch]) -> _Hit | None:
@@ -101,8 +94,8 @@ def _best_fuzzy(index: TextIndex, value: str, hints: Sequence[Stretch]) -> _Hit 
         return _best([partial(_misread_names, index, name)], hints, weak=False)
     wanted = words(plain(value))
     for within in (hints, ()) if hints else ((),):
-        for hit in find_fuzzy(index, wanted, within):
-            return _Hit(hit.stretch, "fuzzy", hit.score)
+        if (hit := find_fuzzy(index, wanted, within)) is not None:
+            return _Hit(hit[0], "fuzzy", hit[1])
     return None
 
 

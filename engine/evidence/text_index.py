@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
+from engine.documents.document import Line
 from engine.rows import DocumentId, Span
 from engine.text.blocks import collapse
 from engine.text.dates import PartialDate, dates_in
@@ -46,29 +47,6 @@ class Located:
     def span(self) -> Span:
         """Return the lines as a span."""
         return Span(self.first_line, self.last_line)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line as the document numbers it: `number` and `page` count from 1."""
-
-    number: int
-    page: int
-    text: str
-
-
-@dataclass(frozen=True)
-class SourceText:
-    """The numbered lines of one document, in ascending order.
-
-    `limit` restricts every search to these lines (a chunk); `names` are the document's file name and paths,
-    so that a cell that holds one of them counts as located.
-    """
-
-    document_id: DocumentId
-    lines: Sequence[SourceLine]
-    limit: Span | None = None
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +100,20 @@ class WordStream:
 
 
 class TextIndex:
-    """The lines of a SourceText inside its limit, in the forms that the ways of locating need; built when needed."""
+    """The numbered lines of one document, in ascending order, in the forms that the ways of locating need.
 
-    def __init__(self, source: SourceText) -> None:
-        self.document_id = source.document_id
-        self.names = source.names
+    They are built when needed. `names` are the document's file name and paths: a cell that holds one is located.
+    """
+
+    def __init__(self, document_id: DocumentId, lines: Sequence[Line], names: tuple[str, ...] = ()) -> None:
+        self.document_id = document_id
+        self.names = names
         self.verbatim: dict[tuple[str, tuple[Span, ...]], Located | None] = {}
         """What engine.evidence.locate has looked for, near which lines, and where it stands word for word."""
-        limit = source.limit
-        self.lines = tuple(line for line in source.lines if limit is None or limit.first <= line.number <= limit.last)
+        self.lines = tuple(lines)
         self._numbers = [line.number for line in self.lines]
         if any(a >= b for a, b in zip(self._numbers, self._numbers[1:], strict=False)):
-            raise ValueError(f"the lines of document {source.document_id} are not in ascending order of number")
+            raise ValueError(f"the lines of document {document_id} are not in ascending order of number")
 
     @cached_property
     def raw(self) -> Joined:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,22 +13,7 @@ from engine.executor.events import Emit, ModelCall
 from models.errors import ModelError, OutOfTokens
 from models.loops import second_try, text_loops
 from models.protocol import ModelBackend, Reply, Request
-
-
-class ReplyStore(Protocol):
-    """Where replies are kept: a case (storage.replies)."""
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """Return the reply saved under `key`, None when there is none."""
-
-    def save(self, key: str, reply: Mapping[str, Any], operator: str = "", run_id: str | None = None) -> None:
-        """Save a reply for good before this returns."""
-
-    def begin_call(self, key: str, operator: str, run_id: str) -> None:
-        """Note that the model is asked now, until there is a reply or the call ends without."""
-
-    def end_call(self, key: str, run_id: str) -> None:
-        """Note that a call ended without a reply."""
+from storage.replies import Replies
 
 
 class Asking(Protocol):
@@ -56,7 +41,7 @@ class CachedAsk:
     `run_id` is None for work that is no run of its own: a trial, a build. Of its calls the ledger has no notes.
     """
 
-    def __init__(self, store: ReplyStore, run_id: str | None, emit: Emit) -> None:
+    def __init__(self, store: Replies, run_id: str | None, emit: Emit) -> None:
         self._store = store
         self._run_id = run_id
         self._emit = emit
@@ -151,7 +136,7 @@ async def _out_of_circles(backend: ModelBackend, request: Request) -> Reply:
     return await backend.ask(dataclasses.replace(request, sampling=sampling, seed=seed))
 
 
-NewAsk = Callable[[ReplyStore, str, Emit], CachedAsk]
+NewAsk = Callable[[Replies, str, Emit], CachedAsk]
 """Builds the model client of one run, from the reply store, the run's id and the listener for calls."""
 
 

@@ -34,7 +34,10 @@ class Account:
     decisions: list[Decision] = field(default_factory=list)
 
     def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
-        """Take in one call; raises LostRows if an input row has no fate, or an output no origin."""
+        """Take in one call, in the order of the rows, whatever order they finished in.
+
+        Raises LostRows if an input row has no fate, or an output no origin.
+        """
         check_complete(self.node, rows, outcome)
         self.rows_in += rows
         self.rows_out += outcome.rows
@@ -81,24 +84,20 @@ class Calls:
         self._resources = resources
         self._backend = backend
         self._emit = emit
-        self._progress = Progress(node.name, emit)
+        self.progress = Progress(node.name, emit)
         emit(OperatorStarted(node.name, node.kind))
-
-    def announce(self, rows: int) -> None:
-        """Say how many rows will come, one by one."""
-        self._progress.announce(rows)
 
     async def call(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Run the operator over all its rows."""
         outcome = await self.outcome(rows)
-        self.record(rows, outcome)
+        self.account.record(rows, outcome)
         return outcome.rows
 
     async def join(self, left: Sequence[Row], right: Sequence[Row]) -> Sequence[Row]:
         """Run a join over the rows of its two sides, which may be the same rows."""
         both = union([left, right])
         outcome = await self._run((left, right), len(both))
-        self.record(both, outcome)
+        self.account.record(both, outcome)
         return outcome.rows
 
     async def outcome(self, rows: Sequence[Row]) -> Outcome:
@@ -118,7 +117,7 @@ class Calls:
 
     def tools(self, expected: int) -> OperatorTools:
         """Lend the tools of one call on so many rows."""
-        return OperatorTools(self._resources, self._backend, self._progress, expected)
+        return OperatorTools(self._resources, self._backend, self.progress, expected)
 
     def tell(self, outcome: Outcome) -> None:
         """Tell of rows that failed and of what is to be looked at, and show what came of all to whoever watches."""
@@ -127,10 +126,6 @@ class Calls:
             self._emit(RowFailed(self._node.name, failed.row.id, failed.error, failed.advice))
         for warning in outcome.warnings:
             self._emit(Warned(f"{self._node.name}: {warning}"))
-
-    def record(self, rows: Sequence[Row], outcome: Outcome) -> None:
-        """Account for rows; called in the order of the rows, whatever order they finished in."""
-        self.account.record(rows, outcome)
 
     def finish(self) -> None:
         """Say what became of all rows."""

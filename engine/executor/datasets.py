@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
@@ -22,6 +21,7 @@ from engine.documents.walk import walk
 from engine.errors import DocumentError, UsageError
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit
+from engine.executor.memory_rows import checked_rows
 from engine.executor.sources import NO_TEXT, WAS_REMOVED, document_row, ingest, ingest_files
 from engine.executor.translation import open_case
 from engine.plan.borders import Borders
@@ -106,7 +106,7 @@ class DatasetReader:
                 f"dataset {dataset.name!r} is of type memory, and nobody handed over its rows",
                 advice="Write them under data:, give --input FILE.jsonl, or hand them over in Python.",
             )
-        return [Row.source(dataset.name, str(n), _json_row(row, dataset, n)) for n, row in enumerate(rows)]
+        return [Row.source(dataset.name, str(n), row) for n, row in enumerate(checked_rows(rows))]
 
     async def _rows(self, dataset: Dataset) -> list[Row]:
         rows: list[Row] = []
@@ -302,35 +302,3 @@ def _which_sheet(
         f"dataset {dataset.name!r}: {file.name} has rows in several sheets: {', '.join(sheets)}",
         advice=f"Say which to read, for example sheet: {next(iter(sheets))}.",
     )
-
-
-def _json_row(row: Any, dataset: Dataset, number: int) -> dict[str, Any]:
-    """Take a row of Python values as JSON: NaN becomes null, dates ISO text; raises UsageError for anything else."""
-    if not isinstance(row, Mapping):
-        raise UsageError(
-            f"dataset {dataset.name!r}, row {number + 1}: a row is a dictionary, not {type(row).__name__}",
-            advice="Hand over a list of dictionaries.",
-        )
-    try:
-        return {str(key): _json(value) for key, value in row.items()}
-    except TypeError as error:
-        raise UsageError(
-            f"dataset {dataset.name!r}, row {number + 1}: {error}",
-            advice="Hand over text, numbers, booleans, None, lists and dictionaries.",
-        ) from error
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(item) for item in value]
-    if callable(as_text := getattr(value, "isoformat", None)):
-        return as_text() if value == value else None  # noqa: PLR0124 - pandas' "no time" is not equal to itself
-    if callable(as_python := getattr(value, "tolist", None)):  # a number or an array of numpy
-        return _json(as_python())
-    raise TypeError(f"a value is of the type {type(value).__name__}, which JSON does not have")

@@ -12,10 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import EnvironmentMissing
 from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, ModelWorking, Warned
+from engine.executor.translation import redwell_errors
 from engine.finishing import to_the_end
-from models.errors import ModelError
 from models.notices import GivesNotice, Notice, Restarted, Working
 from models.protocol import ModelBackend
 
@@ -68,10 +67,8 @@ class ModelPool:
     def embedder(self) -> TextEmbedder:
         """Return the embedding model."""
         if self._embedder is None:
-            try:
+            with redwell_errors():
                 self._embedder = self._open_embedder()
-            except ModelError as error:
-                raise EnvironmentMissing(str(error), advice=error.advice) from error
         return self._embedder
 
     async def close(self) -> None:
@@ -91,10 +88,8 @@ class ModelPool:
     async def _load(self, name: str) -> ModelBackend:
         self._emit(ModelLoading(model=name or "default"))
         start = time.perf_counter()
-        try:
+        with redwell_errors():
             backend = await asyncio.to_thread(self._open_model, name)
-        except ModelError as error:
-            raise EnvironmentMissing(str(error), advice=error.advice) from error
         self._weights[backend.name] = backend.digest
         self._emit(ModelReady(backend.name, backend.context_tokens, time.perf_counter() - start))
         if isinstance(backend, GivesNotice):

@@ -39,15 +39,8 @@ class _Parsed:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
-class _Rejected:
-    """Why a row is left out, which is no failure."""
-
-    reason: str
-
-
-_Result = list[_Parsed] | _Rejected | DocumentError
-"""What a row gets of a function, or why nothing."""
+_Result = list[_Parsed] | str | DocumentError
+"""What a row gets of a function, or why nothing: the reason why it is left out, or an error."""
 
 
 class ParsingFunctions:
@@ -71,8 +64,8 @@ class ParsingFunctions:
             for row, result in zip(rows, results, strict=True):
                 if isinstance(result, DocumentError):
                     self._fail(dataset, row, result, found)
-                elif isinstance(result, _Rejected):
-                    found.turned_down.append((row, FateRecord(row.id, "rejected", result.reason)))
+                elif isinstance(result, str):
+                    found.turned_down.append((row, FateRecord(row.id, "rejected", result)))
                 elif not result:
                     reason = f"the parsing function {parsing.function} made no row of it"
                     found.turned_down.append((row, FateRecord(row.id, "rejected", reason)))
@@ -171,7 +164,7 @@ class ParsingFunctions:
                 f"{file.name}: {message}", reason=reason, advice=record.advice if record else "Unpack it first."
             )
         if record.document_id in removed:
-            return _Rejected(f"{WAS_REMOVED}: {file.name}")
+            return f"{WAS_REMOVED}: {file.name}"
         document = load_document(self._reader.case, DocumentId(record.document_id))
         if parsing.function == "xlsx_to_string":
             return await self._sheets(parsing, file, document)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,17 +30,12 @@ class Reading:
     seconds: float = 0.0
 
     def __add__(self, other: Reading) -> Reading:
-        return Reading(
-            self.documents + other.documents,
-            self.pages + other.pages,
-            self.bytes + other.bytes,
-            self.seconds + other.seconds,
-        )
+        return Reading(*map(operator.add, dataclasses.astuple(self), dataclasses.astuple(other)))
 
     def shortened(self) -> Reading:
         """Let older readings count for less where there is more than MOST_SECONDS."""
         factor = min(1.0, MOST_SECONDS / self.seconds) if self.seconds else 1.0
-        return Reading(self.documents * factor, self.pages * factor, self.bytes * factor, self.seconds * factor)
+        return Reading(*(number * factor for number in dataclasses.astuple(self)))
 
 
 def remembered_readings() -> dict[str, Reading]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from engine.errors import UsageError
 from engine.evidence.cells import CellEvidence, locate_row
-from engine.evidence.locate import SourceText, TextIndex
+from engine.evidence.text_index import TextIndex
 from engine.language.checks import SourceFields, field_flow
 from engine.operators.asking import EMPTINESS
 from engine.operators.base import Retrieved
@@ -44,9 +44,8 @@ def result_columns(
     nodes = _nodes(plan, plan.steps[-1])
     fields = list(dict.fromkeys(key for row in rows for key in row.values)) or _planned(nodes, source_fields)
     if chosen:
-        unknown = [c for c in chosen if c not in fields]
-        if unknown and rows:
-            raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(fields)}.")
+        if rows:
+            refuse_unknown(chosen, fields)
         return list(chosen)
     hidden = _hidden(plan, nodes, directory)
     shown = [key for key in fields if key not in hidden] or fields
@@ -70,9 +69,14 @@ def _suffixed(names: Collection[str]) -> set[str]:
 def refuse_columns(plan: Plan, columns: Sequence[str], *, source_fields: SourceFields | None = None) -> None:
     """Raise UsageError for a column that no row can have, where the plan tells that before it runs."""
     fields = field_flow(plan, source_fields=source_fields).get(plan.steps[-1].name) if columns else None
-    unknown = [column for column in columns if fields is not None and column not in fields]
-    if fields is not None and unknown:
-        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(sorted(fields))}.")
+    if fields is not None:
+        refuse_unknown(columns, sorted(fields))
+
+
+def refuse_unknown(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UsageError for the first column that is not among those that are known."""
+    if unknown := [column for column in columns if column not in known]:
+        raise UsageError(f"no result has the column {unknown[0]!r}", advice=f"Columns: {', '.join(known)}.")
 
 
 def _planned(nodes: Iterable[Node], source_fields: Sequence[str]) -> list[str]:
@@ -121,36 +125,37 @@ def _scaffolding(nodes: Iterable[Node]) -> set[str]:
     return fields
 
 
+def ancestors_of(row: Row, rows: Mapping[RowId, Row]) -> list[Row]:
+    """List the rows that `row` was made from at any distance, nearest first, each once; `rows` are all by id."""
+    ancestors: dict[RowId, Row] = {}
+    level = list(row.parents)
+    while level:
+        found = [rows[row_id] for row_id in dict.fromkeys(level) if row_id not in ancestors]
+        ancestors.update((r.id, r) for r in found)
+        level = [parent for r in found for parent in r.parents]
+    return list(ancestors.values())
+
+
 class EvidenceFinder:
     """Finds the evidence of output rows. The indexes of the documents used last are kept, not those of all."""
 
     def __init__(
         self,
         rows: Mapping[RowId, Row],
-        read: Callable[[DocumentId], SourceText],
+        read: Callable[[DocumentId], TextIndex],
         passages: Mapping[str, Sequence[Retrieved]] = MappingProxyType({}),
     ) -> None:
-        """`rows` are all rows of the run by id; `read` gives the numbered lines of a document.
+        """`rows` are all rows of the run by id; `read` indexes the lines of a document.
 
         `passages` are what retrievers found, by the id of the row that was asked about.
         """
         self._rows = rows
         self._passages = passages
-        self._index = lru_cache(INDEXES_KEPT)(lambda document: TextIndex(read(document)))
+        self._index = lru_cache(INDEXES_KEPT)(read)
 
     def evidence(self, row: Row, columns: Sequence[str]) -> list[CellEvidence]:
         """Locate every value of the row's columns."""
-        ancestors = self.ancestors(row)
+        ancestors = ancestors_of(row, self._rows)
         passages = (passage for ancestor in ancestors for passage in self._passages.get(ancestor.id, ()))
         shown = [(p.document_id, p.span) for p in passages if p.document_id is not None]
         return locate_row(row, ancestors, self._index, columns, shown)
-
-    def ancestors(self, row: Row) -> list[Row]:
-        """List the rows that `row` was made from at any distance, nearest first, each once."""
-        ancestors: dict[RowId, Row] = {}
-        level = list(row.parents)
-        while level:
-            rows = [self._rows[row_id] for row_id in dict.fromkeys(level) if row_id not in ancestors]
-            ancestors.update((r.id, r) for r in rows)
-            level = [parent for r in rows for parent in r.parents]
-        return list(ancestors.values())

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.custody.recording import record_container, record_source, record_unreadable
-from engine.documents.document import Document
+from engine.documents.document import Document, Line
 from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed, Unpacked
 from engine.documents.ingest import ingest_folder
 from engine.documents.options import ParseOptions
 from engine.documents.walk import walk
 from engine.errors import UsageError
-from engine.evidence.text_index import SourceLine, SourceText
+from engine.evidence.text_index import TextIndex
 from engine.executor.case_documents import load_document, ocr_pages_of, save_document
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
 from engine.executor.reading_rates import Reading
@@ -274,16 +274,16 @@ class _Ingestion:
         return Path(os.path.relpath(path, self._root)).as_posix()
 
 
-def source_reader(documents: Documents, *, hidden: bool = False) -> Callable[[DocumentId], SourceText]:
-    """Return what reads the numbered lines of a document from the case, when evidence is looked for in it.
+def source_reader(documents: Documents, *, hidden: bool = False) -> Callable[[DocumentId], TextIndex]:
+    """Return what reads the lines of a document from the case and indexes them, when evidence is looked for in it.
 
     `hidden`: models were shown the text of hidden lines, so values may come from there.
     """
     names = {entry.id: entry.filename for entry in documents.entries()}
 
-    def read(id: DocumentId) -> SourceText:
-        lines = tuple(SourceLine(n.number, n.page, n.text if hidden else n.seen) for n in documents.lines(id))
-        return SourceText(id, lines, names=(names[id],))
+    def read(id: DocumentId) -> TextIndex:
+        lines = tuple(Line(n.number, n.page, n.text if hidden else n.seen) for n in documents.lines(id))
+        return TextIndex(id, lines, names=(names[id],))
 
     return read
 

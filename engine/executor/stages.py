@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
@@ -64,7 +64,7 @@ class StageRunner:
         if last.pulls:
             rows = await _pull(links(stage[:-1], calls), calls[last.node.name], rows)
         elif _is_row_local(last):
-            calls[stage[0].node.name].announce(len(rows))
+            calls[stage[0].node.name].progress.announce(len(rows))
             watch = _ChainWatch(self._emit, tuple(calls), rows)
             rows = _recorded(await _pass_all(links(stage, calls), rows, watch.take))
         else:
@@ -111,8 +111,11 @@ def _narrowed(work: Work, rows: Sequence[Row]) -> Sequence[Row]:
 Entry = tuple[Calls, Sequence[Row], Outcome]
 """What one operator did with some rows, still to be recorded."""
 
-Link = Callable[[Sequence[Row]], Awaitable[tuple[list[Entry], Sequence[Row]]]]
-"""One call in a chain: rows in, what is to be recorded, rows for the next."""
+Passed = tuple[list[Entry], Sequence[Row]]
+"""What became of rows in one call or in a whole chain: what is to be recorded, and the rows for the next."""
+
+Link = Callable[[Sequence[Row]], Awaitable[Passed]]
+"""One call in a chain."""
 
 
 def links(works: Sequence[Work], calls: dict[str, Calls]) -> list[Link]:
@@ -131,12 +134,12 @@ def links(works: Sequence[Work], calls: dict[str, Calls]) -> list[Link]:
     return made
 
 
-async def _whole(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+async def _whole(call: Calls, rows: Sequence[Row]) -> Passed:
     outcome = await call.outcome(rows) if rows else Outcome()
     return [(call, rows, outcome)], outcome.rows
 
 
-async def _decide(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+async def _decide(call: Calls, rows: Sequence[Row]) -> Passed:
     """Let the operator turn rows down; the others go on as they came."""
     outcome = await call.outcome(rows) if rows else Outcome()
     ended = {item.row.id for item in outcome.rejected} | {item.row.id for item in outcome.failed}
@@ -144,22 +147,10 @@ async def _decide(call: Calls, rows: Sequence[Row]) -> tuple[list[Entry], Sequen
     return [(call, [row for row in rows if row.id in ended], turned_down)], [row for row in rows if row.id not in ended]
 
 
-async def _fused(calls: Sequence[Calls], rows: Sequence[Row]) -> tuple[list[Entry], Sequence[Row]]:
+async def _fused(calls: Sequence[Calls], rows: Sequence[Row]) -> Passed:
     outcomes = await run_fused(calls, rows) if rows else [Outcome() for _ in calls]
     inputs = [rows, *(outcome.rows for outcome in outcomes[:-1])]
     return list(zip(calls, inputs, outcomes, strict=True)), outcomes[-1].rows
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """What became of one row in a chain."""
-
-    entries: Sequence[Entry]
-    rows: Sequence[Row]
-
-
-def _watch_nothing(row: Row, entries: Sequence[Entry]) -> None:
-    """Look away."""
 
 
 class _ChainWatch:
@@ -195,7 +186,9 @@ async def _pull(chain: Sequence[Link], limit: Calls, rows: Sequence[Row]) -> Seq
 
 
 async def _pass_all(
-    chain: Sequence[Link], rows: Sequence[Row], passed: Callable[[Row, Sequence[Entry]], None] = _watch_nothing
+    chain: Sequence[Link],
+    rows: Sequence[Row],
+    watch: Callable[[Row, Sequence[Entry]], None] = lambda row, entries: None,
 ) -> list[Passed]:
     """Take each row through all operators of the chain by itself."""
     slots = asyncio.Semaphore(ROWS_IN_FLIGHT)
@@ -207,14 +200,14 @@ async def _pass_all(
             for link in chain:
                 new_entries, current = await link(current)
                 entries += new_entries
-        passed(row, entries)
-        return Passed(entries, current)
+        watch(row, entries)
+        return entries, current
 
     return await all_or_none([one(row) for row in rows])
 
 
 def _recorded(passed: Sequence[Passed]) -> list[Row]:
-    for row in passed:
-        for call, inputs, outcome in row.entries:
-            call.record(inputs, outcome)
-    return [row for part in passed for row in part.rows]
+    for entries, _ in passed:
+        for call, inputs, outcome in entries:
+            call.account.record(inputs, outcome)
+    return [row for _, rows in passed for row in rows]

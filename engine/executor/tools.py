@@ -18,8 +18,8 @@ from engine.disk import sha256_of
 from engine.documents.document import Document
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
+from engine.documents.outline import Structure, structure_of
 from engine.documents.pool import ParserPool
-from engine.documents.structure import Structure, structure_of
 from engine.errors import CaseError, DocumentError, PipelineError, RedwellError
 from engine.executor.asking import Asking
 from engine.executor.case_documents import load_document

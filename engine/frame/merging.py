@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.executor.memory_rows import Rows
 from engine.plan.frozen import thaw
 from engine.plan.node import Node
 from engine.plan.plan import Dataset, Plan, Step
 from engine.plan.retriever import Retriever
-
-Rows = tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)

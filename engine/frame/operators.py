@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cached_property
+from types import MethodType
 
 from engine.operators.registry import REGISTRY
 
@@ -16,11 +17,11 @@ class OperatorMethod:
 
     def __get__(self, instance, owner=None):
         """Bind to a pipeline."""
-        return self if instance is None else BoundMethod(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
-    def __call__(self, instance, *arguments, **keys):
-        """Add the operator to a pipeline."""
-        return BoundMethod(self, instance)(*arguments, **keys)
+    def __call__(self, pipeline, *arguments, **keys):
+        """Return a new pipeline with the operator at its end."""
+        return pipeline.with_operator(self.kind, *arguments, **keys)
 
     @property
     def __name__(self):
@@ -48,39 +49,11 @@ class OperatorMethod:
         return inspect.Signature(parameters, return_annotation="Pipeline")
 
 
-class _Shown:
+class _Shown(str):
     """A default as it is written."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class BoundMethod:
-    """The method of one operator on one pipeline."""
-
-    def __init__(self, method: OperatorMethod, pipeline) -> None:
-        self._method = method
-        self._pipeline = pipeline
-
-    def __call__(self, *arguments, **keys):
-        """Return a new pipeline with the operator at its end."""
-        return self._pipeline.with_operator(self._method.kind, *arguments, **keys)
-
-    @property
-    def __doc__(self):
-        return self._method.__doc__
-
-    @property
-    def __name__(self):
-        return self._method.kind
-
-    @property
-    def __signature__(self):
-        whole = self._method.__signature__
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class OperatorMethods:

@@ -133,7 +133,7 @@ class OperatorMethods:
         is true in all of these and left out unless `keep_decision`. `drop_keys` are dropped from the rows that stay.
         With `condition`, an expression over `input`, code decides and no model is asked:
         `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
-        output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
+        output.probabilities), rows are kept whose vote over all rows (engine.operators.bias), plus the votes in the fields
         `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
         rows that stay: the probability of a choice (engine.operators.probabilities), of the boolean that decides the
         corrected one (DecidingNode).

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from engine.executor.events import Event
 from engine.executor.translation import open_case
 from engine.frame import running
 from engine.frame.merging import Part
@@ -38,7 +37,7 @@ def optimized(part: Part, case: Path, options: BuildOptions) -> Plan:
 
         async def work() -> BuildResult:
             with open_case(case) as opened:
-                return await run_build(ready, opened, models, _forget)
+                return await run_build(ready, opened, models, lambda event: None)
 
         running.run_here(work)
         chosen = load_pipeline(out, allowed=settings.allow_paths).plan
@@ -58,7 +57,3 @@ def _as_file(dataset: Dataset, part: Part, folder: Path) -> Dataset:
 
 def _paths(datasets: Sequence[Dataset], folder: Path) -> tuple[Path, ...]:
     return tuple(dataset.location(folder) for dataset in datasets if dataset.path)
-
-
-def _forget(event: Event) -> None:
-    """Take an event; a caller in Python is told the result."""

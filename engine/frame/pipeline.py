@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from engine.errors import EnvironmentMissing, UsageError
-from engine.frame.memory import checked_rows
-from engine.frame.merging import Part, Rows, merged, names_in, unique
+from engine.executor.memory_rows import Rows, checked_rows
+from engine.frame.merging import Part, merged, names_in, unique
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
 from engine.frame.values import plain, yaml_value
@@ -146,14 +146,9 @@ class Pipeline(OperatorMethods):
 
     def with_operator(self, kind: str, *arguments: Any, **keys: Any) -> Self:
         """Add an operator by its `type`: what the method of that name does."""
-        built = build_node(kind, self.plan, arguments, keys)
-        warned = replace(self, warnings=(*self.warnings, *built.warnings))
-        if built.right is not None:
-            return warned._merged(built.right, built.node)
-        *steps, last = self.plan.steps
-        longer = replace(last, operators=(*last.operators, built.node.name))
-        plan = replace(self.plan, operators=(*self.plan.operators, built.node), steps=(*steps, longer))
-        return replace(warned, plan=plan)
+        node, right, noted = build_node(kind, self.plan, arguments, keys)
+        warned = replace(self, warnings=(*self.warnings, *noted))
+        return warned._longer([node]) if right is None else warned._merged(right, node)
 
     def union(self, other: Pipeline) -> Self:
         """Put the rows of another pipeline behind those of this one; those of an equal pipeline are not doubled."""
@@ -223,15 +218,17 @@ class Pipeline(OperatorMethods):
         other. `model` drafts, else the default model of the pipeline; without any, the words of the question alone do,
         with a warning. Nothing is run yet: look at `schema()` or `to_yaml()`.
         """
-        from engine.frame.asking import asked  # noqa: PLC0415 - opens a model
+        from engine.ask.drafting import draft_once  # noqa: PLC0415 - opens a model
+        from engine.ask.pipeline import pipeline_text  # noqa: PLC0415
+        from engine.frame import running  # noqa: PLC0415
+        from engine.worker.model_choice import open_or_say_why  # noqa: PLC0415
 
-        plan, problem = asked(question, _texts(notes), model or self.plan.default_model)
-        if problem:
-            warnings.warn(f"the question was read without a model: {problem}", stacklevel=2)
-        *steps, last = self.plan.steps
-        longer = replace(last, operators=(*last.operators, *(node.name for node in plan.operators)))
-        operators = (*self.plan.operators, *plan.operators)
-        return replace(self, plan=replace(self.plan, operators=operators, steps=(*steps, longer)))
+        backend, problem = open_or_say_why(running.new_models(), model or self.plan.default_model)
+        made = running.run_here(lambda: draft_once(question, _texts(notes), backend, problem))
+        plan = parse_pipeline(pipeline_text(made.proposal)).plan
+        if made.problem:
+            warnings.warn(f"the question was read without a model: {made.problem}", stacklevel=2)
+        return self._longer(plan.operators)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -347,7 +344,14 @@ class Pipeline(OperatorMethods):
     def _loaded(self) -> Loaded:
         return Loaded(self.plan, warnings=self.warnings, directory=self.directory)
 
-    def _merged(self, other: Pipeline, join: Any) -> Self:
+    def _longer(self, nodes: Sequence[Node]) -> Self:
+        """Add operators at the end of the last step."""
+        *steps, last = self.plan.steps
+        longer = replace(last, operators=(*last.operators, *(node.name for node in nodes)))
+        operators = (*self.plan.operators, *nodes)
+        return replace(self, plan=replace(self.plan, operators=operators, steps=(*steps, longer)))
+
+    def _merged(self, other: Pipeline, join: Node | None) -> Self:
         part = merged(self._part, other._part, join)
         return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
 
@@ -359,7 +363,7 @@ class Pipeline(OperatorMethods):
 
     def _case(self, choices: RunChoices) -> Path:
         """Return the case of a run: the one that is named, else the pipeline's, else this process's own."""
-        from engine.frame.session import session_case  # noqa: PLC0415
+        from engine.frame.running import session_case  # noqa: PLC0415 - the executor, when something runs
 
         named = choices.get("case")
         return Path(named).expanduser().absolute() if named else self.case_file or session_case()
@@ -376,14 +380,12 @@ class Pipeline(OperatorMethods):
         columns: str | Sequence[str] = (),
     ) -> RunReport:
         from engine.executor.run import RunOptions  # noqa: PLC0415 - the executor, when something runs
-        from engine.frame.running import Order, run_order  # noqa: PLC0415
-        from engine.worker.exports import OutputOptions  # noqa: PLC0415
+        from engine.frame.running import run_loaded  # noqa: PLC0415
 
         file, settings = self._case(choices), _settings(**choices)
         options = RunOptions(settings, _texts(columns), rewrite=rewrite, rows=self.data, first=first)
-        output = OutputOptions(options.columns)
         shown = sys.stderr.isatty() if progress is None else progress
-        report = run_order(Order(self._loaded, file, options, (out,) if out else (), output, shown))
+        report = run_loaded(self._loaded, file, options, (out,) if out else (), progress=shown)
         if report.failed and warn:
             count = f"{len(report.failed)} {'row or file' if len(report.failed) == 1 else 'rows or files'} failed"
             message = f"{count}, first: {report.failed[0]} (run() returns them all)"
@@ -398,19 +400,13 @@ def _system_prompt(parts: Mapping[str, str]) -> SystemPrompt:
     return bind(SystemPrompt, parts, Where())
 
 
-@dataclass(frozen=True)
-class Built:
-    """A node, the right input of a join, and warnings about keys that have no effect."""
-
-    node: Node
-    right: Pipeline | None
-    warnings: tuple[Problem, ...]
-
-
-def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[str, Any]) -> Built:
+def build_node(
+    kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[str, Any]
+) -> tuple[Node, Pipeline | None, tuple[Problem, ...]]:
     """Build a node of a kind; `arguments` are the right input of a join, if it is one, and the name.
 
-    Without a name it is called `map_1`, `map_2`, ... Raises PipelineError as the loader does, or UsageError.
+    Returns with it that right input, and warnings about keys that have no effect. Without a name it is called `map_1`,
+    `map_2`, ... Raises PipelineError as the loader does, or UsageError.
     """
     if kind not in REGISTRY:
         refused = "; it would send data to the network" if kind in NETWORK_OPERATORS else ""
@@ -430,7 +426,7 @@ def build_node(kind: str, plan: Plan, arguments: tuple[Any, ...], keys: Mapping[
     values = {key: yaml_value(key, value) for key, value in keys.items() if key not in names and value is not None}
     node, unused = read_operator({"name": name, "type": kind, **values})
     warning = Problem(without_effect(unused), operator=node.name, severity="warning")
-    return Built(node, right, (warning,) if unused else ())
+    return node, right, (warning,) if unused else ()
 
 
 def _positional(kind: str, names: list[str], arguments: tuple[Any, ...], keys: Mapping[str, Any]) -> dict[str, Any]:

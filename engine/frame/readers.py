@@ -10,7 +10,7 @@ from typing import Any
 
 import engine
 from engine.errors import UsageError
-from engine.frame.memory import checked_rows
+from engine.executor.memory_rows import Rows, checked_rows
 from engine.frame.pipeline import Pipeline
 from engine.language.problems import Problem
 from engine.loader import read_parsing, without_effect
@@ -96,9 +96,7 @@ def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sh
     return _pipeline(Dataset(name, type, location.as_posix(), sheet, parsing=functions), {}, warnings)
 
 
-def _pipeline(
-    dataset: Dataset, data: Mapping[str, tuple[Mapping[str, Any], ...]], warnings: tuple[Problem, ...] = ()
-) -> Pipeline:
+def _pipeline(dataset: Dataset, data: Mapping[str, Rows], warnings: tuple[Problem, ...] = ()) -> Pipeline:
     plan = Plan(
         datasets=(dataset,),
         operators=(),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +17,9 @@ from typing import Any, TypeVar
 from engine.cli.local_models import LocalModels
 from engine.cli.watching import choose_watch
 from engine.custody.manifest import with_manifests
+from engine.documents.leftovers import scratch_folder
 from engine.executor.run import RunOptions, refuse, run_pipeline
+from engine.executor.run_state import CallState
 from engine.executor.translation import open_case
 from engine.language.checks import check
 from engine.language.trust import refuse_untrusted
@@ -32,6 +36,22 @@ Done = TypeVar("Done")
 
 new_models: NewModels = LocalModels
 """Makes the models of a run; tests put scripted ones here."""
+
+_LOCK = threading.Lock()
+_FOLDERS: dict[int, Path] = {}
+
+
+def session_case() -> Path:
+    """Return the case that all runs of this process share that name none; it is removed when the process ends.
+
+    Only this user can read its folder. One that a killed process left behind is removed by the next.
+    """
+    with _LOCK:
+        if os.getpid() not in _FOLDERS:
+            stack = ExitStack()
+            _FOLDERS[os.getpid()] = stack.enter_context(scratch_folder())
+            atexit.register(stack.close)
+        return _FOLDERS[os.getpid()] / "session.redwell"
 
 
 @dataclass(frozen=True)
@@ -57,53 +77,43 @@ class RunReport:
     written: tuple[Written, ...] = ()
 
 
-@dataclass(frozen=True)
-class Order:
-    """A run as ordered: the pipeline, its case, what the executor is told, the files to write."""
+def run_loaded(loaded: Loaded, file: Path, options: RunOptions, outs: Sequence[Path], *, progress: bool) -> RunReport:
+    """Run to the end in the case at `file`, and write `outs`; `progress` is drawn.
 
-    loaded: Loaded
-    case: Path
-    options: RunOptions
-    outs: tuple[Path, ...] = ()
-    output: OutputOptions = field(default=OutputOptions())
-    progress: bool = False
-
-
-def run_order(order: Order) -> RunReport:
-    """Run to the end; raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept."""
-    check_outs(order.outs, case=order.case, loaded=order.loaded)
-    models, settings = new_models(), order.options.settings
+    Raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept.
+    """
+    check_outs(outs, case=file, loaded=loaded)
+    models, settings = new_models(), options.settings
     models.apply(settings)
-    findings = check(order.loaded.plan, positions=order.loaded.positions)
+    findings = check(loaded.plan, positions=loaded.positions)
     refuse(findings)
-    refuse_untrusted(order.loaded.plan, order.loaded.positions, trust_code=settings.trust_code)
+    refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
     problems = [problem for problem in findings if problem.severity == "warning"]
-    warned = replace(order.loaded, warnings=(*order.loaded.warnings, *problems))
-    loaded = settled(warned, settings.model, models)
+    ready = settled(replace(loaded, warnings=(*loaded.warnings, *problems)), settings.model, models)
 
     async def work() -> RunReport:
         # A case belongs to the thread that opened it: it is opened where the loop runs.
-        with open_case(order.case) as case, choose_watch(quiet=not order.progress, json_events=False) as watch:
+        with open_case(file) as case, choose_watch(quiet=not progress, json_events=False) as watch:
             result = await run_pipeline(
-                loaded,
+                ready,
                 case,
                 open_model=models.open_model,
                 open_embedder=models.open_embedder,
                 emit=watch.take,
-                options=order.options,
+                options=options,
             )
-            calls = watch.state.calls
-            return _report(case, result.run_id, order, calls.made, calls.from_cache)
+            return _report(case, result.run_id, outs, options.columns, watch.state.calls)
 
     return run_here(work)
 
 
-def _report(case: Case, run_id: str, order: Order, calls: int, from_cache: int) -> RunReport:
+def _report(case: Case, run_id: str, outs: Sequence[Path], chosen: tuple[str, ...], calls: CallState) -> RunReport:
     results = case.runs.results(run_id)
     ids = results.row_ids if results else ()
     columns = results.columns if results else ()
-    with recorded(case, with_manifests(order.outs), overwrite=True):
-        table, written = write_outs(case, run_id, order.outs, order.output) if columns or order.outs else (None, [])
+    output = OutputOptions(chosen)
+    with recorded(case, with_manifests(outs), overwrite=True):
+        table, written = write_outs(case, run_id, outs, output) if columns or outs else (None, [])
     files = [f"{d.path}: {d.message}" for d in case.ledger.run_documents(run_id, "failed")]
     rows = [fate.record.error for fate in case.ledger.fates(run_id, fate="failed")]
     return RunReport(
@@ -114,8 +124,8 @@ def _report(case: Case, run_id: str, order: Order, calls: int, from_cache: int) 
         table=table,
         failed=(*files, *rows),
         rejected=len(case.ledger.fates(run_id, fate="rejected")),
-        calls=calls,
-        from_cache=from_cache,
+        calls=calls.made,
+        from_cache=calls.from_cache,
         written=tuple(written),
     )
 

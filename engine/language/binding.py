@@ -58,8 +58,8 @@ def bind(
         with gathered.part():
             if entry := _lookup(mapping, path):
                 values[field.name] = convert(entry[0], hints[field.name], where.at(*path), field.metadata)
-            else:
-                _refuse_missing(field, path, where)
+            elif is_required(field):
+                raise where.error(f"the key {'.'.join(path)!r} is missing", advice=f"Add {'.'.join(path)}.")
     gathered.raise_any()
     return _construct(cls, values, where)
 
@@ -278,11 +278,6 @@ def _unknown(
             )
         else:
             yield from _unknown(value, below, where.at(key), frozenset())
-
-
-def _refuse_missing(field: Field[Any], path: tuple[str, ...], where: Where) -> None:
-    if is_required(field):
-        raise where.error(f"the key {'.'.join(path)!r} is missing", advice=f"Add {'.'.join(path)}.")
 
 
 def is_required(field: Field[Any]) -> bool:

@@ -9,10 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 from engine.errors import ItemError
 from engine.language.position import Where
 from engine.language.schema_compile import QuoteSource, compile_type, read_value
-from engine.language.schema_json import read_json_schema
-from engine.language.schema_keywords import is_json_schema, is_object_schema
-from engine.language.schema_limits import MAX_DEPTH, require_name
-from engine.language.schema_scanner import is_unicode
+from engine.language.schema_json import is_json_schema, is_object_schema, read_json_schema
+from engine.language.schema_limits import MAX_DEPTH, is_unicode, require_name
 from engine.language.schema_text import parse_type
 from engine.language.schema_types import (
     VALID_TYPES,

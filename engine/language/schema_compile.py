@@ -21,7 +21,8 @@ from engine.language.schema_types import (
     Value,
     is_integer,
 )
-from engine.values.base import MARKS, closed_object
+from engine.values.base import closed_object
+from engine.values.cells import is_typed
 from models.fits import find_misfit
 
 QuoteSource = Callable[[Quote], Sequence[str]]
@@ -115,7 +116,7 @@ def read_value(kind: Type, value: Any) -> Any:
     """
     match kind:
         case Value(value_type=value_type):
-            return value if value is None or _was_read(value) else value_type.cell(value)
+            return value if value is None or is_typed(value) else value_type.cell(value)
         case Nullable(inner=inner, word=word):
             return None if value == word or _says_null(inner, value) else read_value(inner, value)
         case Either():
@@ -150,10 +151,6 @@ def _read_container(kind: ListOf | DictOf | Record, value: Any) -> Any:
     return value
 
 
-def _was_read(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(mark in value for mark in MARKS)
-
-
 def _may_be(kind: Type, value: Any) -> bool:
     """Say whether an alternative is the one that a value of the whole type was written for; it may be read already."""
     match kind, value:
@@ -170,7 +167,7 @@ def _may_be(kind: Type, value: Any) -> bool:
             fits = set(value) == set(types) and all(_may_be(types[name], v) for name, v in value.items())
         case Quote(), _:
             fits = isinstance(value, str)
-        case Value(), Mapping() if _was_read(value):
+        case Value(), Mapping() if is_typed(value):
             fits = True
         case (Scalar() | Text() | Number() | Enum() | Value()) as leaf, _:
             fits = find_misfit(value, compile_leaf(leaf)) is None

@@ -12,13 +12,20 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NoReturn
 
-from engine.errors import PipelineError
 from engine.language.position import Where, did_you_mean
-from engine.language.schema_keywords import FORMATS, JOINS, KEYWORDS, NOTES, OWN, TOLD_FORMATS
-from engine.language.schema_limits import MAX_CHOICES, MAX_DEPTH, MAX_TYPES, contradiction, require_name
+from engine.language.schema_limits import (
+    MAX_CHOICES,
+    MAX_DEPTH,
+    MAX_EXACT,
+    MAX_TYPES,
+    contradiction,
+    is_unicode,
+    plain_number,
+    require_name,
+)
 from engine.language.schema_patterns import search_pattern
-from engine.language.schema_scanner import MAX_EXACT, is_unicode, plain_number
 from engine.language.schema_types import (
+    SYNONYMS,
     DictOf,
     Enum,
     Field,
@@ -34,7 +41,78 @@ from engine.language.schema_types import (
     inclusive,
 )
 
+OWN = {
+    "string": {"pattern", "format", "minLength", "maxLength"},
+    "integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+    "boolean": set[str](),
+    "null": set[str](),
+    "array": {"items", "minItems", "maxItems"},
+    "object": {"properties", "required", "additionalProperties"},
+}
+"""The keywords that restrict values of one type."""
+
+NOTES = {
+    *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+    *("$schema", "$id", "$comment", "$defs", "definitions", "discriminator", "nullable"),
+}
+"""Keywords that restrict nothing; of these only `description` and `default` are shown to the model.
+
+`nullable` is OpenAPI's: true allows null, too.
+"""
+
+JOINS = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
+"""Keywords that stand for a whole type."""
+
+KEYWORDS = NOTES | {"type", *JOINS}.union(*OWN.values())
+FORMATS = {"date": "date", "date-time": "datetime"}
+"""Formats that a token mask enforces, and the types that they become."""
+TOLD_FORMATS = frozenset(
+    {
+        *("duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4", "ipv6", "iri", "iri-reference"),
+        *("json-pointer", "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"),
+    }
+)
+"""The other formats of JSON Schema (2020-12, Validation, 7.3). The model is told them; nothing enforces them."""
+
 _MOST_COUNT = 999_999
+
+
+def is_object_schema(value: Mapping[Any, Any]) -> bool:
+    """Say whether the whole of an `output.schema` is the JSON Schema of an object rather than names and types."""
+    refers = str(value.get("$ref", "")).startswith("#")
+    return refers or (value.get("type") == "object" and isinstance(value.get("properties"), Mapping))
+
+
+def is_json_schema(value: Mapping[Any, Any]) -> bool:
+    """Say whether a mapping that stands for a type is JSON Schema rather than an object's names and types."""
+    if is_object_schema(value):
+        return True
+    if set(value) <= KEYWORDS and any(_joins(key, value[key]) for key in JOINS if key in value):
+        return True
+    kind = value.get("type")
+    if isinstance(kind, str):
+        return any(_constrains(key, value[key], kind) for key in OWN.get(kind, ()) if key in value)
+    return isinstance(kind, list) and len(kind) > 1 and all(isinstance(k, str) and k in OWN for k in kind)
+
+
+def _joins(key: str, value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) != 1 or not _is_type_name(value[0])
+    return key == "const" and not _is_type_name(value)
+
+
+def _constrains(key: str, value: Any, kind: str) -> bool:
+    """Say whether a keyword has a value that is no type of the language, or is that of an object or list."""
+    if isinstance(value, Mapping):
+        return (kind, key) in (("object", "properties"), ("array", "items"), ("object", "additionalProperties"))
+    if key == "format":
+        return isinstance(value, str) and value in FORMATS or not _is_type_name(value)
+    return not _is_type_name(value) and value is not None
+
+
+def _is_type_name(value: Any) -> bool:
+    return isinstance(value, str) and value.lower() in SYNONYMS
 
 
 def read_json_schema(schema: Mapping[str, Any], where: Where, notes: list[str], *, depth: int = 0) -> Type:
@@ -88,11 +166,8 @@ class _Reader:
         return self._enum(schema[key], _type_names(schema), where.at(key))
 
     def fail(self, message: str, where: Where, advice: str = "") -> NoReturn:
-        raise self._problem(message, where, advice)
-
-    def _problem(self, message: str, where: Where, advice: str) -> PipelineError:
         path = "/".join(str(key) for key in where.path[len(self.root_where.path) :])
-        return where.error(f"{message} (at #{'/' if path else ''}{path} of the JSON Schema)", advice=advice)
+        raise where.error(f"{message} (at #{'/' if path else ''}{path} of the JSON Schema)", advice=advice)
 
     def _count(self, where: Where, depth: int) -> None:
         self.types += 1

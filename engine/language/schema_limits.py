@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from functools import lru_cache
@@ -10,8 +11,10 @@ from typing import Any, NamedTuple
 from engine.language.position import Where
 from engine.language.schema_compile import compile_leaf
 from engine.language.schema_patterns import written_out
-from engine.language.schema_scanner import MAX_EXACT, is_unicode
 from engine.language.schema_types import ListOf, Number, Text, Type
+
+MAX_EXACT = 2**53 - 1
+"""Integers beyond it are not exact in every reader of JSON."""
 
 MAX_DEPTH = 40
 MAX_TYPES = 2000
@@ -96,3 +99,21 @@ def require_name(name: Any, where: Where) -> None:
         raise where.key_error(f"a field name must be text, not {name!r}", advice="Put it in quotation marks.")
     if not is_unicode(name):
         raise where.key_error(f"the field name {name!r} holds half of a surrogate pair, which is no character")
+
+
+def plain_number(literal: str | float) -> float | None:
+    """Read a number, as an int where it is whole, and 0 for -0; None for one that no float holds."""
+    try:
+        number = int(literal) if isinstance(literal, str) else literal
+    except ValueError:
+        number = float(literal)
+    if isinstance(number, int):
+        return number if abs(number) <= MAX_EXACT else None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) <= MAX_EXACT else number
+
+
+def is_unicode(text: str) -> bool:
+    """Say whether a text can be written as UTF-8: it holds no half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

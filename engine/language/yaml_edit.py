@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ruamel.yaml.nodes import MappingNode, SequenceNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from engine.errors import PipelineError
 from engine.language.position import Path
 from engine.language.yaml_emit import flow_text, item_text, pair_text, scalar_text, slot_text
-from engine.language.yaml_reader import read_yaml
-from engine.language.yaml_spans import Entry, Found, content_end, entries, find
+from engine.language.yaml_reader import compose, read_yaml
 
 Collection = MappingNode | SequenceNode
 
@@ -129,7 +129,7 @@ def _put(root: Any, path: Path, value: Any) -> Any:
 
 
 def _set(text: str, path: Path, value: Any, *, plain: bool) -> str:
-    place = find(text, path)
+    place = _find(text, path)
     if place is None or not place.parents and len(place.path) < len(path) and not isinstance(place.node, MappingNode):
         return _document(value, path, plain=plain)
     missing = path[len(place.path) :]
@@ -149,15 +149,15 @@ def _document(value: Any, path: Path, *, plain: bool) -> str:
     return slot_text(value, -2, blocks=True, plain=plain).lstrip("\n ") + "\n"
 
 
-def _replace(text: str, place: Found, value: Any, *, plain: bool) -> str:
+def _replace(text: str, place: _Found, value: Any, *, plain: bool) -> str:
     """Write another value in the place of a node."""
     if not place.parents:
         return _document(value, (), plain=plain)
-    entry = entries(text, place.parents[-1])[place.indexes[-1]]
+    entry = _entries(text, place.parents[-1])[place.indexes[-1]]
     if place.in_flow:
         start = int(place.node.start_mark.index)
         space = "" if text[start - 1 : start] in (" ", "[", "\n") or start == entry.start else " "
-        return text[:start] + space + flow_text(value) + text[content_end(text, place.node) :]
+        return text[:start] + space + flow_text(value) + text[_content_end(text, place.node) :]
     was_block = isinstance(place.node, MappingNode | SequenceNode) and not place.node.flow_style
     is_long = (
         isinstance(value, list | dict) and not isinstance(place.node, SequenceNode) and len(flow_text(value)) > 100
@@ -173,7 +173,7 @@ def _add(
     text: str, node: Collection, index: int, value: Any, *, key: str | int | None = None, plain: bool = False
 ) -> str:
     """Put a pair (`key`) or an item into a collection that is not empty."""
-    held = entries(text, node)
+    held = _entries(text, node)
     if node.flow_style:
         new = flow_text(value) if key is None else f"{scalar_text(key, in_flow=True)}: {flow_text(value)}"
         if index < len(held):
@@ -201,7 +201,7 @@ def _insert(text: str, path: Path, index: int, value: Any, *, plain: bool) -> st
 def _remove(text: str, path: Path, *, plain: bool) -> str:
     place = _needed(text, path)
     node, index = place.parents[-1], place.indexes[-1]
-    held = entries(text, node)
+    held = _entries(text, node)
     if len(held) == 1:
         empty: Any = {} if isinstance(node, MappingNode) else []
         return _set(text, path[:-1], empty, plain=plain)
@@ -217,7 +217,7 @@ def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
     node = place.node
     if not isinstance(node, MappingNode | SequenceNode):
         raise PipelineError(f"nothing is listed at {_shown(path)}", advice="Look at the YAML.")
-    held = entries(text, node)
+    held = _entries(text, node)
     order = _moved(len(held), old, new)
     if not node.flow_style and not held[0].is_whole:
         return _anew(text, node, [held[n] for n in order])
@@ -227,9 +227,9 @@ def _move(text: str, path: Path, old: int, new: int, *, plain: bool) -> str:
     return text[: held[0].start] + body + text[held[-1].end :]
 
 
-def _anew(text: str, node: Collection, wanted: Sequence[Entry | str]) -> str:
+def _anew(text: str, node: Collection, wanted: Sequence[_Entry | str]) -> str:
     """Write the entries of a block that begins behind a dash in another order: the first one has no line of its own."""
-    held = entries(text, node)
+    held = _entries(text, node)
     pieces = [entry if isinstance(entry, str) else text[entry.start : entry.end] for entry in wanted]
     lines = [
         " " * held[0].indent + piece if entry == held[0] else piece for entry, piece in zip(wanted, pieces, strict=True)
@@ -245,8 +245,8 @@ def _moved(count: int, old: int, new: int) -> list[int]:
     return numbers
 
 
-def _needed(text: str, path: Path) -> Found:
-    place = find(text, path)
+def _needed(text: str, path: Path) -> _Found:
+    place = _find(text, path)
     if place is None or place.path != path:
         raise PipelineError(f"nothing is at {_shown(path)}", advice="Look at the YAML.")
     return place
@@ -254,3 +254,160 @@ def _needed(text: str, path: Path) -> Found:
 
 def _shown(path: Path) -> str:
     return ".".join(str(key) for key in path) or "the top"
+
+
+# Where values begin and end, character by character, and which lines belong to each entry.
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One item of a list or pair of a mapping: its characters `start` up to and excluding `end`.
+
+    In a block these are whole lines with the comment lines right above them, without the last line end. `slot` is
+    where what stands behind `key:` or `-` begins (in a flow list, where the item does), `slot_end` where its value
+    ends. `is_whole`: nothing else stands on its first line.
+    """
+
+    start: int
+    end: int
+    slot: int
+    slot_end: int
+    indent: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The deepest value on a path that is written: its node, the path to it, and the collections it lies in.
+
+    `indexes` say which entries of those collections lead to it, outermost first; `in_flow`: it stands within
+    brackets or braces.
+    """
+
+    node: Node
+    path: Path
+    parents: tuple[MappingNode | SequenceNode, ...]
+    indexes: tuple[int, ...]
+    in_flow: bool
+
+
+def _find(text: str, path: Path) -> _Found | None:
+    """Go down `path` as far as it is written; None for an empty text. Raises PipelineError for what is not YAML."""
+    node = compose(text)
+    if node is None:
+        return None
+    done: list[str | int] = []
+    parents: list[MappingNode | SequenceNode] = []
+    indexes: list[int] = []
+    in_flow = False
+    for key in path:
+        index = _index(node, key)
+        if index is None or not isinstance(node, MappingNode | SequenceNode):
+            break
+        in_flow = in_flow or bool(node.flow_style)
+        parents.append(node)
+        indexes.append(index)
+        done.append(key)
+        child = node.value[index]
+        node = child[1] if isinstance(node, MappingNode) else child
+    return _Found(node, tuple(done), tuple(parents), tuple(indexes), in_flow)
+
+
+def _index(node: Node, key: str | int) -> int | None:
+    if isinstance(node, MappingNode):
+        return next((n for n, (k, _) in enumerate(node.value) if str(k.value) == str(key)), None)
+    if isinstance(node, SequenceNode) and isinstance(key, int) and 0 <= key < len(node.value):
+        return key
+    return None
+
+
+def _entries(text: str, node: MappingNode | SequenceNode) -> Sequence[_Entry]:
+    """Return the entries of a collection, in order."""
+    if node.flow_style:
+        return [_flow_entry(text, child) for child in node.value]
+    spans: list[_Entry] = []
+    for child in node.value:
+        floor = spans[-1].end + 1 if spans else 0
+        spans.append(_block_entry(text, node, child, floor))
+    return spans
+
+
+def _content_end(text: str, node: Node) -> int:
+    """Return where the characters of a value end; comments and blank lines behind it are not its own."""
+    if isinstance(node, ScalarNode):
+        return _block_scalar_end(text, node) if node.style in ("|", ">") else int(node.end_mark.index)
+    if not isinstance(node, MappingNode | SequenceNode) or node.flow_style or not node.value:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return _content_end(text, last[1] if isinstance(node, MappingNode) else last)
+
+
+def _line_start(text: str, index: int) -> int:
+    """Return where the line of a character begins."""
+    return text.rfind("\n", 0, index) + 1
+
+
+def _line_end(text: str, index: int) -> int:
+    """Return where the line of a character ends, before its line end."""
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end
+
+
+def _flow_entry(text: str, child: Node | tuple[Node, Node]) -> _Entry:
+    key, value = child if isinstance(child, tuple) else (child, child)
+    start, end = int(key.start_mark.index), _content_end(text, value)
+    colon = text.find(":", int(key.end_mark.index), end)
+    return _Entry(start, end, start if key is value or colon < 0 else colon + 1, end, 0, False)
+
+
+def _block_entry(text: str, node: MappingNode | SequenceNode, child: Node | tuple[Node, Node], floor: int) -> _Entry:
+    if isinstance(child, tuple):
+        key, value = child
+        first, column = int(key.start_mark.index), int(key.start_mark.column)
+        slot = text.index(":", int(key.end_mark.index)) + 1
+    else:
+        value, column = child, int(node.start_mark.column)
+        first = _dash(text, int(child.start_mark.index), column, floor)
+        slot = first + 1
+    slot_end = max(_content_end(text, value), slot)
+    begin = _line_start(text, first)
+    is_whole = not text[begin:first].strip()
+    start = _with_comments(text, begin, floor) if is_whole else first
+    return _Entry(start, _line_end(text, slot_end), slot, slot_end, column, is_whole)
+
+
+def _dash(text: str, index: int, column: int, floor: int) -> int:
+    """Find the dash of a list item that begins at `index`: in the list's column, on its line or one before it."""
+    begin = _line_start(text, index)
+    while begin >= floor and not (begin + column <= index and text[begin + column : begin + column + 1] == "-"):
+        if begin == 0:
+            break
+        begin = _line_start(text, begin - 1)
+    return begin + column
+
+
+def _with_comments(text: str, begin: int, floor: int) -> int:
+    """Go up over the comment lines right above a line."""
+    while begin > floor:
+        above = _line_start(text, begin - 1)
+        if above < floor or not text[above:begin].lstrip().startswith("#"):
+            break
+        begin = above
+    return begin
+
+
+def _block_scalar_end(text: str, node: ScalarNode) -> int:
+    start = int(node.start_mark.index)
+    head = _line_end(text, start)
+    end, at, indent = head, head + 1, None
+    while at < len(text):
+        stop = _line_end(text, at)
+        line = text[at:stop]
+        if line.strip():
+            depth = len(line) - len(line.lstrip(" "))
+            indent = depth if indent is None else indent
+            if depth < indent or at >= int(node.end_mark.index):
+                break
+            end = stop
+        at = stop + 1
+    return end

@@ -199,13 +199,15 @@ class _Reader:
                     return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError:
             self.fail(path, f"{node.value!r} is not a number", "Put it in quotation marks if it is text.")
-        return self.fail(
-            path, f"the YAML tag {_shown(node.tag)} is not accepted", "Remove the tag: pipelines are data."
-        )
+        return self.refuse_tag(node, path)
 
     def require_tag(self, node: Node, path: Path, expected: str) -> None:
         if node.tag != _TAG + expected:
-            self.fail(path, f"the YAML tag {_shown(node.tag)} is not accepted", "Remove the tag: pipelines are data.")
+            self.refuse_tag(node, path)
+
+    def refuse_tag(self, node: Node, path: Path) -> Any:
+        shown = str(node.tag).replace(_TAG, "!!", 1)
+        return self.fail(path, f"the YAML tag {shown} is not accepted", "Remove the tag: pipelines are data.")
 
     def position(self, node: Node) -> Position:
         start, end = node.start_mark, node.end_mark
@@ -234,8 +236,3 @@ def _whole_number(text: str) -> int:
     """Read 12, 1_000, 0x1f, 0o17, 0b101, each with a sign or without; raises ValueError."""
     has_base = text.lstrip("+-")[:2] in ("0x", "0o", "0b")
     return int(text.replace("_", ""), 0) if has_base else int(text)
-
-
-def _shown(tag: Any) -> str:
-    text = str(tag)
-    return "!!" + text.removeprefix(_TAG) if text.startswith(_TAG) else text

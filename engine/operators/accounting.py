@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from engine.errors import ItemError, PipelineError
+from engine.errors import ItemError
 from engine.operators.base import Failed, OperatorFunction, Outcome, Rejected, Tools
 from engine.plan.node import Node
 from engine.rows import Row
@@ -159,27 +159,23 @@ def text_of(row: Row, key: str) -> str:
     return value
 
 
+def first_line_of(row: Row, text: str, tools: Tools) -> int | None:
+    """Return the document line on which a row's text begins; None when the text is not those lines.
+
+    A text whose number of lines differs from that of the row's span, or of its document, was made from them (a
+    summary).
+    """
+    if row.document_id is None or not text:
+        return None
+    ends = text.count("\n")
+    lines = ends + (not text.endswith("\n"))
+    if row.span is not None:
+        return row.span.first if lines == row.span.last - row.span.first + 1 else None
+    # Behind a line end at the end of a document's text stands its last line, an empty one.
+    return 1 if tools.structure(row.document_id).lines in (lines, ends + 1) else None
+
+
 def kind_of(value: Any) -> str:
     """Name the JSON kind of a value for an error message."""
     names = {type(None): "null", bool: "a boolean", str: "text", list: "a list", dict: "a dictionary"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
-
-
-def require_at_least(node: Node, **least: int) -> None:
-    """Raise PipelineError if a number of the node is smaller than that; None is not."""
-    for key, smallest in least.items():
-        value = getattr(node, key)
-        require(node, value is None or value >= smallest, f"{key} must be at least {smallest}, not {value}")
-
-
-def require_alone(node: Node, key: str, others: Mapping[str, bool], advice: str) -> None:
-    """Raise PipelineError if one of the other keys is set too; `advice` may name the `{first}` of them."""
-    both = [other for other, is_set in others.items() if is_set]
-    advice = advice.format(first="".join(both[:1]))
-    require(node, not both, f"{key} and {', '.join(both)} cannot be combined", advice)
-
-
-def require(node: Node, condition: bool, message: str, advice: str = "") -> None:
-    """Raise PipelineError naming the operator unless `condition` holds; for `__post_init__` of nodes."""
-    if not condition:
-        raise PipelineError(message, advice=advice, operator=node.name)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import require, row_by_row
+from engine.operators.accounting import row_by_row
 from engine.operators.base import Operator, Tools
 from engine.plan.node import Node, Traits
-from engine.rows import Row, RowId
+from engine.rows import Row
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "redwell:row")
 
@@ -24,7 +24,7 @@ class AddUuid(Node):
     id_key: str | None = None
 
     def __post_init__(self) -> None:
-        require(self, self.id_key != "", "id_key names no field", "Leave it out, or name a field.")
+        self.require(self.id_key != "", "id_key names no field", "Leave it out, or name a field.")
 
     @property
     def field(self) -> str:
@@ -37,13 +37,8 @@ class AddUuid(Node):
 
 
 async def identify(node: AddUuid, row: Row, tools: Tools) -> Sequence[Row]:
-    """Add the field."""
-    return [row.derive(node.name, {**row.values, node.field: row_uuid(row.id)})]
-
-
-def row_uuid(id: RowId) -> str:
-    """Return the UUID of a row: the same for the same row of the same data, run after run."""
-    return str(uuid.uuid5(NAMESPACE, id))
+    """Add the field: the same for the same row of the same data, run after run."""
+    return [row.derive(node.name, {**row.values, node.field: str(uuid.uuid5(NAMESPACE, row.id))})]
 
 
 OPERATOR = Operator(AddUuid, row_by_row(identify))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.code.program import Program
 from engine.documents.document import Document
-from engine.documents.structure import Structure
+from engine.documents.outline import Structure
 from engine.plan.node import Node
 from engine.rows import DocumentId, Row, Span
 from models.protocol import Reply, Request, Sampling
@@ -71,7 +71,7 @@ class Outcome:
     rows: Sequence[Row] = ()
     rejected: Sequence[Rejected] = ()
     failed: Sequence[Failed] = ()
-    decisions: Sequence[Decision] = field(default=())
+    decisions: Sequence[Decision] = ()
     warnings: Sequence[str] = ()
 
 
@@ -190,6 +190,29 @@ class Tools(Protocol):
 
     def progress(self, done: int, total: int) -> None:
         """Report how many work items (rows, pairs, groups) are finished."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnErrorNode(Node):
+    """Record a row that fails and go on, or end the run there; `skip_on_error` is DocETL's name for it.
+
+    All operators that ask a model or run code are of this kind.
+    """
+
+    on_error: Literal["record", "fail_run"] = "record"
+    skip_on_error: bool | None = None
+
+    def __post_init__(self) -> None:
+        self.require(
+            not (self.skip_on_error and self.on_error == "fail_run"),
+            "skip_on_error: true and on_error: fail_run contradict each other",
+            "Keep one of them.",
+        )
+
+    @property
+    def fails_run(self) -> bool:
+        """Say whether a row that fails ends the run; `skip_on_error: false`, where it is written, says so too."""
+        return self.on_error == "fail_run" or self.skip_on_error is False
 
 
 OperatorInput = Sequence[Row] | tuple[Sequence[Row], Sequence[Row]]

@@ -2,6 +2,10 @@
 
 How the bias is found is the operator's `correct_lean`; docs/decisions/0012 compares the ways on gold. A decision is
 true where ln(p(true) / p(false)) is above the bias, and its probability is that of a logistic curve around it.
+
+Several readings of one row are corrected together, as votes: a small model says yes, or "Nothing", far too readily, and
+how readily depends on the wording. But it says so with more or less conviction, and what it is more convinced of is
+more often so.
 """
 
 from __future__ import annotations
@@ -9,10 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, pstdev
 
 from engine.errors import ItemError
-from engine.operators.vote import FEWEST
 from models.protocol import Reply, pointer_to
+
+FEWEST = 8
+"""With fewer rows their mean says nothing about the model's bias, and the log-odds are taken as they are."""
+
+MOST_CERTAIN = 1e-6
+"""Probabilities of readings are kept so far from 0 and 1."""
 
 FARTHEST = 20.0
 """Log-odds are kept between this and its negative: beyond lies rounding."""
@@ -92,7 +102,7 @@ def _sides(reply: Reply, field: str, yes: str, no: str) -> tuple[float, float]:
 
 def of_content_free(answers: Sequence[float]) -> Bias:
     """Take the mean of the log-odds of answers about nothing for the bias (engine.operators.content_free)."""
-    mean = _mean(answers)
+    mean = fmean(answers)
     return Bias(mean, detail=f"log-odds {mean:+.2f}, the mean of {len(answers)} rows without content")
 
 
@@ -103,7 +113,7 @@ def of_batch(answers: Sequence[float]) -> Bias:
     """
     if len(answers) < FEWEST:
         return Bias(detail=f"not corrected: {len(answers)} rows are fewer than {FEWEST}")
-    mean = _mean(answers)
+    mean = fmean(answers)
     return Bias(mean, detail=f"log-odds {mean:+.2f}, the mean of all {len(answers)} rows")
 
 
@@ -114,8 +124,8 @@ def of_reviewed(answers: Sequence[float], truths: Sequence[bool], nothing: Seque
     any), in units of the spread of all answers; that of the slope is log-normal. So few rows move both little, and
     rows that can be told apart completely do not make the curve infinitely steep.
     """
-    centre = _mean(nothing) if nothing else 0.0
-    spread = max(_spread([*answers, *nothing]), LEAST_SPREAD)
+    centre = fmean(nothing) if nothing else 0.0
+    spread = max(pstdev([*answers, *nothing]), LEAST_SPREAD)
     scaled = [(answer - centre) / spread for answer in answers]
     bias, slope = min(
         ((_best_bias(scaled, truths, slope), slope) for slope in _SLOPES),
@@ -148,16 +158,6 @@ def _surprise(answers: Sequence[float], truths: Sequence[bool], bias: float, slo
     )
 
 
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)
-
-
-def _spread(numbers: Sequence[float]) -> float:
-    """Return the standard deviation."""
-    mean = _mean(numbers)
-    return math.sqrt(_mean([(number - mean) ** 2 for number in numbers]))
-
-
 def _logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
@@ -165,3 +165,25 @@ def _logistic(x: float) -> float:
 def _softplus(x: float) -> float:
     """Return ln(1 + e^x) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def votes(readings: Sequence[Sequence[float]]) -> list[float]:
+    """Give each row its vote: standard deviations above the mean of all rows.
+
+    `readings[i]` are the probabilities, each from 0 to 1 inclusive, that row `i` belongs. Their log-odds are added, for
+    each reading is an independent expert, then centred and scaled over all rows (batch calibration: Zhou et al. 2023,
+    https://arxiv.org/abs/2309.17249, with the spread divided out so that votes add up). With fewer than FEWEST rows, or
+    rows all alike, the vote is the mean of the row's log-odds.
+    """
+    sums = [sum(map(_log_odds, row)) for row in readings]
+    if len(sums) < FEWEST or max(sums) - min(sums) < 1e-9:
+        return [total / len(row) if row else 0.0 for total, row in zip(sums, readings, strict=True)]
+    mean = fmean(sums)
+    spread = pstdev(sums, mean)
+    return [(total - mean) / spread for total in sums]
+
+
+def _log_odds(probability: float) -> float:
+    """Return ln(p / (1 - p)), p kept off 0 and 1."""
+    p = min(max(probability, MOST_CERTAIN), 1 - MOST_CERTAIN)
+    return math.log(p / (1 - p))

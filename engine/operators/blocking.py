@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from engine.language.conditions import Condition, condition
-from engine.operators.accounting import Failure, attempt_all, require, require_at_least
+from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking import LAYOUT, Component
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
@@ -79,11 +79,11 @@ class ComparingNode(DecidingNode):
         parsed = (condition(each) if isinstance(each, str) else each for each in self.blocking_conditions)
         object.__setattr__(self, "blocking_conditions", tuple(parsed))
         threshold, recall = self.blocking_threshold, self.blocking_target_recall
-        require(self, threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
-        require(self, 0 < recall <= 1, f"blocking_target_recall must be above 0 and at most 1, not {recall}")
+        self.require(threshold is None or -1 <= threshold <= 1, f"blocking_threshold is a cosine, not {threshold}")
+        self.require(0 < recall <= 1, f"blocking_target_recall must be above 0 and at most 1, not {recall}")
         limit = self.limit_comparisons
-        require(self, limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
-        require_at_least(self, compare_batch_size=1)
+        self.require(limit is None or limit >= 0, f"limit_comparisons must not be negative, but is {limit}")
+        self.require_at_least(compare_batch_size=1)
 
     @property
     def decision(self) -> str:

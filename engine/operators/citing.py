@@ -12,17 +12,17 @@ from typing import Any
 from engine.answers.checking import cited_pieces, places_and_beside
 from engine.answers.reply import spans_schema
 from engine.answers.shown import Shown
+from engine.answers.specs import answer_type
 from engine.answers.support import support
-from engine.answers.values import answer_type
 from engine.errors import ItemError
 from engine.evidence.items import leaves
 from engine.language.schema import Schema
 from engine.language.schema_compile import alternative, read_value
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
 from engine.language.templates import Template, prompt_template
+from engine.operators.accounting import first_line_of
 from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, visible
 from engine.operators.base import Tools
-from engine.operators.document_lines import first_line_of
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText
@@ -104,38 +104,30 @@ class _Citing:
         plain = row_question(self.row, self.prompt, self.schema, seen, layout=self.node.layout)
         numbered = row_question(self.row, self.prompt, self.schema, seen, shown, layout=self.node.layout)
         spans = spans_schema(self.shown)
-        properties = {
-            output_field.name: _cited_schema(
-                output_field.type, plain.json_schema["properties"][output_field.name], spans
-            )
-            for output_field in self.schema.fields
-        }
+        compiled = plain.json_schema["properties"]
+        properties = {each.name: _cited_schema(each.type, compiled[each.name], spans) for each in self.schema.fields}
         form = prompt_template("answers/cite").render(form=self.schema.describe()).strip()
         return replace(
             numbered, json_schema=closed_object(properties), form=form, read=self._values, about=None, template=None
         )
 
     def _values(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            output_field.name: _value(output_field.type, reply[output_field.name])
-            for output_field in self.schema.fields
-        }
+        return {each.name: _value(each.type, reply[each.name]) for each in self.schema.fields}
 
     def check(self, reply: Mapping[str, Any]) -> _Checked:
         """Check every field of a reply."""
         checked = _Checked()
-        for output_field in self.schema.fields:
-            written = reply[output_field.name]
-            if isinstance(output_field.type, ListOf):
-                kept = [self._checked(output_field.type.item, entry, output_field.name, checked) for entry in written]
+        for each in self.schema.fields:
+            written = reply[each.name]
+            if isinstance(each.type, ListOf):
+                kept = [self._checked(each.type.item, entry, each.name, checked) for entry in written]
                 kept = [(value, spans) for value, spans in kept if value is not None]
-                checked.values[output_field.name] = [value for value, _ in kept]
-                for place, (value, spans) in enumerate(kept):
-                    checked.cited |= {leaf.path: spans for leaf in leaves(f"{output_field.name}[{place}]", value, {})}
+                checked.values[each.name] = [value for value, _ in kept]
+                cited = [(f"{each.name}[{place}]", value, spans) for place, (value, spans) in enumerate(kept)]
             else:
-                value, spans = self._checked(output_field.type, written, output_field.name, checked)
-                checked.values[output_field.name] = value
-                checked.cited |= {leaf.path: spans for leaf in leaves(output_field.name, value, {})}
+                checked.values[each.name], spans = self._checked(each.type, written, each.name, checked)
+                cited = [(each.name, checked.values[each.name], spans)]
+            checked.cited |= {leaf.path: spans for path, value, spans in cited for leaf in leaves(path, value, {})}
         return checked
 
     def _checked(

@@ -15,7 +15,7 @@ from engine.errors import ItemError
 from engine.language.position import did_you_mean
 from engine.language.schema import Field, ListOf, Record, Scalar, Schema, Type
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import Failure, attempt_all, fail, process_rows, require, require_at_least
+from engine.operators.accounting import Failure, attempt_all, fail, process_rows
 from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.packing import pack
@@ -54,24 +54,21 @@ class Cluster(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self, bool(self.embedding_keys), "embedding_keys names no field", "Write embedding_keys: [text].")
-        require(self, bool(self.output_key), "output_key is empty", "Leave it out to write to `clusters`.")
-        require(
-            self,
+        self.require(bool(self.embedding_keys), "embedding_keys names no field", "Write embedding_keys: [text].")
+        self.require(bool(self.output_key), "output_key is empty", "Leave it out to write to `clusters`.")
+        self.require(
             self.summary_prompt.uses("inputs"),
             "the summary_prompt does not use 'inputs'",
             "Write {% for input in inputs %} ... {% endfor %}.",
         )
-        require(
-            self,
+        self.require(
             DISTANCE not in self.summary_schema.names,
             "summary_schema has a field 'distance', which is how far apart a cluster's parts are",
             "Give the field another name.",
         )
         self._check_numbers()
         lacking = sorted(self._lacking)
-        require(
-            self,
+        self.require(
             self.is_flat or not lacking,
             f"summary_prompt reads the field {''.join(lacking[:1])!r}, which clusters do not have: its inputs are rows "
             "and, further up, the names of clusters",
@@ -80,11 +77,11 @@ class Cluster(ModelNode):
 
     def _check_numbers(self) -> None:
         share, distance = self.collapse, self.distance_threshold
-        require(self, share is None or 0 <= share <= 1, f"collapse is a share from 0 to 1, not {share}")
-        require_at_least(self, num_clusters=1, max_batch_size=1)
-        require(self, distance is None or distance >= 0, f"distance_threshold must not be negative, but is {distance}")
+        self.require(share is None or 0 <= share <= 1, f"collapse is a share from 0 to 1, not {share}")
+        self.require_at_least(num_clusters=1, max_batch_size=1)
+        self.require(distance is None or distance >= 0, f"distance_threshold must not be negative, but is {distance}")
         keys = [n for n in ("collapse", "num_clusters", "distance_threshold") if getattr(self, n) is not None]
-        require(self, len(keys) < 2, f"{' and '.join(keys)} exclude each other", "Keep one of them.")
+        self.require(len(keys) < 2, f"{' and '.join(keys)} exclude each other", "Keep one of them.")
 
     @property
     def is_flat(self) -> bool:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from engine.code.program import Wants
-from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
-from engine.operators.coding import RowCode, beyond_limit, run_fused, run_rows
+from engine.operators.base import Operator, Rejected
+from engine.operators.coding import RowCode, run_fused, run_rows
 from engine.plan.node import Traits
 from engine.rows import Row
-
-BATCH = 64
-"""Rows that are looked at together while a limit has not been reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +21,7 @@ class CodeFilter(RowCode):
     """
 
     kind: ClassVar[str] = "code_filter"
+    limit_counts: ClassVar[Literal["begun", "kept"]] = "kept"
     wants: ClassVar[Wants] = "truth"
 
     def traits(self) -> Traits:
@@ -32,7 +30,6 @@ class CodeFilter(RowCode):
             reads=self.reading.needed,
             writes=frozenset(),
             cardinality="zero_or_one",
-            row_local=self.limit is None,
             calls_model=False,
             reads_unknown=not self.reading.is_all,
             runs_code=True,
@@ -46,24 +43,4 @@ class CodeFilter(RowCode):
         return Rejected(row, f"code_filter {self.name}: transform returned nothing that counts as true")
 
 
-async def run(node: CodeFilter, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Call the code for all rows, or until `limit` are kept; rows that stay keep their order."""
-    if node.limit is None:
-        return await run_rows(node, rows, tools)
-    kept: list[Row] = []
-    rejected: list[Rejected] = []
-    failed: list[Failed] = []
-    seen = 0
-    while seen < len(rows) and len(kept) < node.limit:
-        outcome = await run_rows(node, rows[seen : seen + BATCH], tools)
-        kept += outcome.rows
-        rejected += outcome.rejected
-        failed += outcome.failed
-        seen += BATCH
-    late = {row.parents[0] for row in kept[node.limit :]}
-    rejected += beyond_limit(node, [row for row in rows[:seen] if row.id in late] + list(rows[seen:]))
-    tools.progress(len(rows), len(rows))
-    return Outcome(kept[: node.limit], rejected, failed)
-
-
-OPERATOR = Operator(CodeFilter, run, run_fused)
+OPERATOR = Operator(CodeFilter, run_rows, run_fused)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.coding import RowCode, beyond_limit, run_fused, run_rows
+from engine.operators.base import Operator
+from engine.operators.coding import RowCode, run_fused, run_rows
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -34,7 +34,6 @@ class CodeMap(RowCode):
             reads=self.reading.needed,
             writes=self.declared - frozenset(self.drop_keys),
             removes=frozenset(self.drop_keys),
-            row_local=self.limit is None,
             cardinality="one_to_one" if self.limit is None else "zero_or_one",
             calls_model=False,
             opens=True,
@@ -49,11 +48,4 @@ class CodeMap(RowCode):
         return [row.derive(self.name, {k: v for k, v in values.items() if k not in self.drop_keys})]
 
 
-async def run(node: CodeMap, rows: Sequence[Row], tools: Tools) -> Outcome:
-    """Call the code for all rows; rows keep their order."""
-    outcome = await run_rows(node, rows[: node.limit], tools)
-    beyond = beyond_limit(node, rows[node.limit :] if node.limit else ())
-    return replace(outcome, rejected=[*outcome.rejected, *beyond])
-
-
-OPERATOR = Operator(CodeMap, run, run_fused)
+OPERATOR = Operator(CodeMap, run_rows, run_fused)

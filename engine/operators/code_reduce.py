@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.operators.accounting import process, value_of
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.coding import CodeNode, beyond_limit, call
-from engine.operators.grouping import ALL, by_size, group_rows, reduce_keys
+from engine.operators.coding import CodeNode, call
+from engine.operators.grouping import ALL, GroupingNode, group_rows
 from engine.plan.node import Traits
 from engine.rows import Row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeReduce(CodeNode):
+class CodeReduce(GroupingNode, CodeNode):
     """Make one row of each group with equal values of `reduce_key` (`_all`: one group of everything).
 
     The row has the keys, with `pass_through` the first row's other fields, and what `transform(items)` returns, which
@@ -26,15 +26,6 @@ class CodeReduce(CodeNode):
 
     reduce_key: tuple[str, ...] = (ALL,)
     pass_through: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "reduce_key", reduce_keys(self, self.reduce_key))
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Return the fields rows are grouped by; none for `_all`."""
-        return () if self.reduce_key == (ALL,) else self.reduce_key
 
     def traits(self) -> Traits:
         """Say what it reads and writes; what the code writes is known only when it runs."""
@@ -53,9 +44,6 @@ class CodeReduce(CodeNode):
 
 async def run(node: CodeReduce, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Call the code for all groups; they come out in the order in which each first appeared."""
-    groups = group_rows(rows, node.keys)
-    late = by_size(groups, node.keys)[node.limit :] if node.limit else []
-    beyond = {row.id for group in late for row in group}
 
     async def transform(group: Sequence[Row]) -> Sequence[Row]:
         keys = {key: value_of(group[0], key) for key in node.keys}
@@ -63,8 +51,7 @@ async def run(node: CodeReduce, rows: Sequence[Row], tools: Tools) -> Outcome:
         made = await call(node, [row.values for row in group], tools)
         return [Row.combine(node.name, group, {**keys, **passed, **made})]
 
-    outcome = await process(node, [group for group in groups if group[0].id not in beyond], transform, tools)
-    return replace(outcome, rejected=beyond_limit(node, [row for row in rows if row.id in beyond]))
+    return await process(node, group_rows(rows, node.keys), transform, tools)
 
 
 OPERATOR = Operator(CodeReduce, run)

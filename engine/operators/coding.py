@@ -1,8 +1,8 @@
-"""What the operators code_map, code_filter and code_reduce share: the code, its bounds, and a limit on the rows."""
+"""What the operators code_map, code_filter and code_reduce share: the code and its bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,9 +11,8 @@ from engine.code.pool import MOST_WORKERS
 from engine.code.program import Program, Reading, Wants, can_share, problem_of, reading_of
 from engine.errors import PipelineError
 from engine.language.schema import Schema
-from engine.operators.accounting import Failure, attempt_all, process_rows, require, require_at_least, row_by_row
-from engine.operators.base import Outcome, Rejected, Tools
-from engine.operators.error_keys import OnErrorNode
+from engine.operators.accounting import Failure, attempt_all, process_rows, row_by_row
+from engine.operators.base import OnErrorNode, Outcome, Rejected, Tools
 from engine.plan.frozen import thaw
 from engine.rows import Row
 
@@ -41,12 +40,12 @@ class CodeNode(OnErrorNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         problem = problem_of(self.code)
-        require(self, not problem, problem, "Write code: with a function def transform(...): that returns its result.")
-        require_at_least(self, concurrent_thread_count=1, limit=1, memory_bytes=SMALLEST_MEMORY)
+        self.require(not problem, problem, "Write code: with a function def transform(...): that returns its result.")
+        self.require_at_least(concurrent_thread_count=1, limit=1, memory_bytes=SMALLEST_MEMORY)
         memory = f"memory_bytes must be at most {MOST_MEMORY}, not {self.memory_bytes}"
-        require(self, self.memory_bytes <= MOST_MEMORY, memory)
+        self.require(self.memory_bytes <= MOST_MEMORY, memory)
         seconds = f"timeout_seconds must be above 0 and at most {MOST_SECONDS}, not {self.timeout_seconds:g}"
-        require(self, 0 < self.timeout_seconds <= MOST_SECONDS, seconds)
+        self.require(0 < self.timeout_seconds <= MOST_SECONDS, seconds)
 
     @property
     def declared(self) -> frozenset[str]:
@@ -141,8 +140,3 @@ def _program(node: CodeNode, tools: Tools, wants: Wants, drops: tuple[str, ...] 
         seed=tools.seed,
         drops=drops,
     )
-
-
-def beyond_limit(node: CodeNode, rows: Iterable[Row]) -> list[Rejected]:
-    """Turn down rows that come after the limit."""
-    return [Rejected(row, f"{node.kind} {node.name}: not taken, the limit is {node.limit}") for row in rows]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.errors import ItemError
-from engine.language.computation import Computation, Computed
-from engine.operators.accounting import require, row_by_row
+from engine.language.computation import Computation
+from engine.operators.accounting import row_by_row
 from engine.operators.base import Operator, Tools
 from engine.plan.frozen import freeze
 from engine.plan.node import Node, Traits
@@ -35,10 +35,9 @@ class Compute(Node):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", freeze(self.fields))
-        require(self, bool(self.fields), "compute has no fields", "Write fields: {total: output.fee.value * 12}.")
+        self.require(bool(self.fields), "compute has no fields", "Write fields: {total: output.fee.value * 12}.")
         both = [name + BASIS for name in self.fields if self.basis and name + BASIS in self.fields]
-        require(
-            self,
+        self.require(
             not both,
             f"the field {both[0] if both else ''!r} has the name of another one's basis",
             "Give it another name, or write basis: false.",
@@ -65,25 +64,18 @@ class Compute(Node):
 
 async def compute(node: Compute, row: Row, tools: Tools) -> Sequence[Row]:
     """Compute the fields of a row; raises ItemError where an expression goes wrong."""
-    return [row.derive(node.name, _computed(node, row.values))]
-
-
-def _computed(node: Compute, before: Mapping[str, Any]) -> dict[str, Any]:
-    values = dict(before)
+    values = dict(row.values)
     for name, expression in node.fields.items():
         try:
-            made = expression.compute(values, before, node.rates)
+            made = expression.compute(values, row.values, node.rates)
         except ItemError as error:
             advice = error.advice or "Correct the expression, or filter such rows out before."
             raise ItemError(f"{name}: {error}", advice=advice) from error
         values[name] = made.value
         if node.basis:
-            values[name + BASIS] = _basis(expression, made)
-    return values
-
-
-def _basis(expression: Computation, made: Computed) -> dict[str, Any]:
-    return {"expression": expression.text, "rates": [used.to_json() for used in made.rates], "reason": made.reason}
+            rates = [used.to_json() for used in made.rates]
+            values[name + BASIS] = {"expression": expression.text, "rates": rates, "reason": made.reason}
+    return [row.derive(node.name, values)]
 
 
 OPERATOR = Operator(Compute, row_by_row(compute))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 MOST_WORDS = 200
@@ -27,14 +27,16 @@ def shuffled(rows: Sequence[Values], count: int, seed: int) -> list[Values]:
     Each has the lengths of a row drawn at random. The same rows and seed give the same texts. None without rows.
     """
     words: dict[Path, list[str]] = {}
-    for values in rows:
-        for path, text in _texts(values, ()):
-            words.setdefault(path, []).extend(text.split())
     draw = random.Random(seed)
+
+    def noted(path: Path, text: str) -> str:
+        words.setdefault(path, []).extend(text.split())
+        return text
 
     def scrambled(path: Path, text: str) -> str:
         return " ".join(draw.choice(words[path]) for _ in text.split()[:MOST_WORDS])
 
+    _mapped(rows, noted)
     return [_mapped(draw.choice(rows), scrambled) for _ in range(count)] if rows else []
 
 
@@ -49,18 +51,6 @@ def shortened(values: Any) -> Any:
         return "".join(words).rstrip()
 
     return _mapped(values, without_some)
-
-
-def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    match value:
-        case str():
-            yield path, value
-        case Mapping():
-            for key, item in value.items():
-                yield from _texts(item, (*path, str(key)))
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item, path)
 
 
 def _mapped(value: Any, change: Callable[[Path, str], str], path: Path = ()) -> Any:

@@ -9,12 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from engine.language.common_checks import example_problems
 from engine.language.problems import Finding
-from engine.operators.accounting import Failure, attempt_all, require
+from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking import ModelNode
 from engine.operators.base import Decision
-from engine.operators.bias import Bias, log_odds_of, of_content_free, of_reviewed
+from engine.operators.bias import FEWEST, Bias, log_odds_of, of_content_free, of_reviewed
 from engine.operators.content_free import Values, shuffled
-from engine.operators.vote import FEWEST
 from engine.plan.frozen import freeze
 from models.protocol import Reply
 
@@ -47,20 +46,17 @@ class DecidingNode(ModelNode, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "reviewed", freeze(self.reviewed))
-        require(
-            self,
+        self.require(
             self.correct_lean in self.lean_methods,
             f"correct_lean: {self.correct_lean} is not possible for {self.kind}",
             f"Possible: {', '.join(self.lean_methods)}.",
         )
-        require(
-            self,
+        self.require(
             self.correct_lean == "reviewed" or not self.reviewed,
             f"reviewed rows are given, but correct_lean is {self.correct_lean}",
             "Write correct_lean: reviewed.",
         )
-        require(
-            self,
+        self.require(
             self.correct_lean != "reviewed" or bool(self.reviewed),
             "correct_lean: reviewed needs rows with their right answer",
             "For example reviewed: [{input: {text: ...}, output: {keep: true}}].",
@@ -71,8 +67,7 @@ class DecidingNode(ModelNode, ABC):
     def _check_reviewed(self, row: Mapping[str, Any]) -> None:
         output = row.get("output") if isinstance(row, Mapping) else None
         known = isinstance(output, Mapping) and isinstance(output.get(self.decision), bool) and len(row) > 1
-        require(
-            self,
+        self.require(
             known,
             f"a reviewed row says what {self.decision!r} is: true or false",
             f"For example {{input: {{text: ...}}, output: {{{self.decision}: true}}}}.",

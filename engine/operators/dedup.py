@@ -6,12 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.operators.accounting import label, require
+from engine.operators.accounting import label
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text, vectors_of
@@ -53,8 +53,8 @@ class Dedup(Node):
     def __post_init__(self) -> None:
         for name in ("text_threshold", "embedding_threshold"):
             value = getattr(self, name)
-            require(self, value is None or 0 < value <= 1, f"{name} must be above 0 and at most 1, not {value}")
-        require(self, self.count_key != "", "count_key is empty", "Name a field, or leave count_key out.")
+            self.require(value is None or 0 < value <= 1, f"{name} must be above 0 and at most 1, not {value}")
+        self.require(self.count_key != "", "count_key is empty", "Name a field, or leave count_key out.")
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -67,16 +67,6 @@ class Dedup(Node):
             embeds=self.embedding_threshold is not None,
             reads_unknown=not self.keys,
         )
-
-
-class _Index(Protocol):
-    """Finds the most similar of the items added."""
-
-    def find(self, item: int) -> tuple[int, float] | None:
-        """Return it and its similarity, if that reaches the threshold."""
-
-    def add(self, item: int) -> None:
-        """Let an item be found."""
 
 
 class _EmbeddingIndex:
@@ -94,12 +84,14 @@ class _EmbeddingIndex:
         """How many of the vectors added the look ahead has seen."""
 
     def find(self, item: int) -> tuple[int, float] | None:
+        """Return the most similar item that was added and how similar it is, if that reaches the threshold."""
         if item not in self._ahead:
             self._look_ahead(item)
         best = max(self._ahead.pop(item), self._best(item), key=lambda match: match[1])
         return (self._items[best[0]], best[1]) if best[1] >= self._threshold else None
 
     def add(self, item: int) -> None:
+        """Let an item be found."""
         self._kept[len(self._items)] = self._vectors[item]
         self._items.append(item)
 
@@ -148,8 +140,10 @@ async def run(node: Dedup, rows: Sequence[Row], tools: Tools) -> Outcome:
     )
 
 
-async def _indexes(node: Dedup, texts: Sequence[str], order: Sequence[int], tools: Tools) -> list[_Index]:
-    indexes: list[_Index] = []
+async def _indexes(
+    node: Dedup, texts: Sequence[str], order: Sequence[int], tools: Tools
+) -> list[ShingleIndex | _EmbeddingIndex]:
+    indexes: list[ShingleIndex | _EmbeddingIndex] = []
     if node.text_threshold is not None or node.embedding_threshold is None:
         threshold = DEFAULT_THRESHOLD if node.text_threshold is None else node.text_threshold
         indexes.append(ShingleIndex(texts, threshold))

@@ -9,18 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import Failure, label, require
-from engine.operators.anchors import Anchors, find_anchors
+from engine.operators.accounting import Failure, label
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text
+from engine.operators.blocking import ComparingNode, blocking_text
 from engine.operators.comparing import FEWEST_ASKED, SAME_SHARE
-from engine.operators.content_free import shortened
-from engine.operators.matching import Matching, Verdict
+from engine.operators.content_free import Values, shortened
 from engine.operators.merging import How, Join, Match, Merge
-from engine.operators.pairs import Proposal
 from engine.operators.probabilities import check_probabilities
-from engine.operators.same import VERDICT, Comparer, Pair, asking_order, told
+from engine.operators.same import VERDICT, AskedSide, Verdicts, match_sides
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -60,7 +57,7 @@ class Equijoin(ComparingNode):
         object.__setattr__(self, "probabilities", freeze(self.probabilities))
         check_probabilities(self, self.probabilities, VERDICT)
         for side, most in (("left", self.most_left), ("right", self.most_right)):
-            require(self, most is None or most >= 1, f"limits.{side} must be at least 1, not {most}")
+            self.require(most is None or most >= 1, f"limits.{side} must be at least 1, not {most}")
 
     @property
     def reads_probabilities(self) -> bool:
@@ -91,31 +88,16 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
     """Compare and merge; merged rows are in the order of the left rows, then of the right ones."""
     lefts, rights = rows
     join = Join(node, lefts, rights, node.how, Merge.of(lefts, rights, tools.joined_fields))
-    comparer = _comparer(node, lefts, rights, tools)
-    texts = _texts(node.left_keys, node.comparison_prompt, "left", lefts)
-    other_texts = _texts(node.right_keys, node.comparison_prompt, "right", rights)
-    order = asking_order(
-        node,
-        node.comparison_prompt,
-        ({"left": visible(row.values)} for row in lefts),
-        ({"right": visible(row.values)} for row in rights),
-    )
-    candidates = Candidates()
-    if lefts and rights:
-        left = Side(texts, [row.values for row in lefts])
-        right = Side(other_texts, [row.values for row in rights])
-        candidates = await block(node, node.name, left, right, comparer, tools, order)
-    matching = Matching(
-        node=node,
-        compare=comparer,
-        progress=tools.progress,
-        known=candidates.known,
-        order=order,
-        most_left=node.most_left,
-        most_right=node.most_right,
-    )
-    verdicts = await matching.run(candidates.proposals)
-    names = _names(texts, lefts), _names(other_texts, rights)
+    prompt = node.comparison_prompt
+    left = _side(prompt, "left", node.left_keys, lefts, node.most_left)
+    right = _side(prompt, "right", node.right_keys, rights, node.most_right)
+    # A row can stand on either side where the prompt shows the same fields of both.
+    shows_alike = not prompt.reads_unknown and prompt.reads("left") == prompt.reads("right")
+
+    def same() -> list[Values]:
+        return [{**each, "right": shortened(each["left"])} for each in left.shown] if shows_alike else []
+
+    comparer, verdicts, decisions = await match_sides(node, prompt, node.name, left, right, same, tools)
     return join.outcome(
         [
             Match(pair.left, pair.right, dict.fromkeys(node.probabilities, comparer.probability(pair)))
@@ -125,19 +107,12 @@ async def run(node: Equijoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: 
         functools.partial(_reason, Counter(_sides(verdicts)), {"left": len(rights), "right": len(lefts)}),
         added=list(node.probabilities),
         failures=_failures(verdicts),
-        decisions=[
-            *candidates.decisions,
-            *(
-                told(node.name, names[0][pair.left], names[1][pair.right], comparer.reason(pair), verdict)
-                for pair, verdict in verdicts
-            ),
-            *comparer.decisions,
-        ],
+        decisions=decisions,
         warnings=_doubt(verdicts),
     )
 
 
-def _doubt(verdicts: Sequence[tuple[Proposal, Verdict]]) -> list[str]:
+def _doubt(verdicts: Verdicts) -> list[str]:
     """Say that the model calls nearly all pairs the same, where so many were asked about that this cannot be."""
     asked = [(pair, verdict) for pair, verdict in verdicts if isinstance(verdict, bool)]
     rows = max(len({pair.left for pair, _ in asked}), len({pair.right for pair, _ in asked}))
@@ -151,30 +126,12 @@ def _doubt(verdicts: Sequence[tuple[Proposal, Verdict]]) -> list[str]:
     ]
 
 
-def _comparer(node: Equijoin, lefts: Sequence[Row], rights: Sequence[Row], tools: Tools) -> Comparer:
-    def pair_of(proposal: Proposal) -> Pair:
-        left, right = lefts[proposal.left], rights[proposal.right]
-        return Pair(left.id, {"left": visible(left.values), "right": visible(right.values)})
-
-    def anchors() -> Anchors:
-        prompt = node.comparison_prompt
-        shown, others = ([visible(row.values) for row in rows] for rows in (lefts, rights))
-        both = [{"left": each, "right": shortened(each)} for each in shown] if _shows_alike(prompt) else []
-        left, right = _texts(node.left_keys, prompt, "left", lefts), _texts(node.right_keys, prompt, "right", rights)
-        return find_anchors(both, left, right, lambda i, j: {"left": shown[i], "right": others[j]})
-
-    return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)
-
-
-def _shows_alike(prompt: Template) -> bool:
-    """Say whether a prompt shows the same fields of both sides, so that a row can stand on either."""
-    return not prompt.reads_unknown and prompt.reads("left") == prompt.reads("right")
-
-
-def _texts(keys: Sequence[str], prompt: Template, variable: str, rows: Sequence[Row]) -> list[str]:
-    """Write what is embedded of each row: the keys, else the fields that the prompt reads, else all."""
+def _side(prompt: Template, variable: str, keys: Sequence[str], rows: Sequence[Row], most: int | None) -> AskedSide:
+    """Take a side; embedded of each row are the keys, else the fields that the prompt reads, else all."""
     chosen = keys or (() if prompt.reads_unknown else sorted(prompt.mentions(variable)))
-    return [blocking_text(row.values, chosen or visible(row.values)) for row in rows]
+    texts = [blocking_text(row.values, chosen or visible(row.values)) for row in rows]
+    shown = [{variable: visible(row.values)} for row in rows]
+    return AskedSide(texts, [row.values for row in rows], shown, _names(texts, rows), [row.id for row in rows], most)
 
 
 def _names(texts: Sequence[str], rows: Sequence[Row]) -> list[str]:
@@ -187,7 +144,7 @@ def _names(texts: Sequence[str], rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _sides(verdicts: Sequence[tuple[Proposal, Verdict]]) -> Iterator[tuple[str, int, bool]]:
+def _sides(verdicts: Verdicts) -> Iterator[tuple[str, int, bool]]:
     """Give both rows of each pair, and whether the model was asked about it."""
     for pair, verdict in verdicts:
         for side, index in (("left", pair.left), ("right", pair.right)):
@@ -201,7 +158,7 @@ def _reason(counts: Mapping[tuple[str, int, bool], int], others: Mapping[str, in
     return f"no match among {others[side]} {other} rows ({compared} compared{left_out})"
 
 
-def _failures(verdicts: Sequence[tuple[Proposal, Verdict]]) -> dict[tuple[str, int], Failure]:
+def _failures(verdicts: Verdicts) -> dict[tuple[str, int], Failure]:
     """Find the rows about which a comparison failed: without another match nobody knows whether they have one."""
     failures: dict[tuple[str, int], Failure] = {}
     for pair, verdict in verdicts:

@@ -13,7 +13,7 @@ import re2
 from engine.errors import ItemError
 from engine.language.schema import ListOf, Scalar, Type
 from engine.language.templates import Template, prompt_template
-from engine.operators.accounting import require, row_by_row, succeed_all, text_of
+from engine.operators.accounting import first_line_of, row_by_row, succeed_all, text_of
 from engine.operators.asking import (
     AGREE,
     RETRIEVER,
@@ -29,7 +29,6 @@ from engine.operators.asking import (
     visible,
 )
 from engine.operators.base import Operator, Tools
-from engine.operators.document_lines import first_line_of
 from engine.plan.node import Traits
 from engine.rows import Row, Span
 from engine.text.numbered_text import NumberedText, merge
@@ -62,16 +61,15 @@ class Extract(ModelNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         keys = self.document_keys
-        require(self, bool(keys), "document_keys names no field", "Write document_keys: [text].")
-        require(self, len(set(keys)) == len(keys), "document_keys names a field twice")
-        require(
-            self,
+        self.require(bool(keys), "document_keys names no field", "Write document_keys: [text].")
+        self.require(len(set(keys)) == len(keys), "document_keys names a field twice")
+        self.require(
             self.extraction_key_suffix != "",
             "an empty extraction_key_suffix would overwrite the text",
             "Leave it out, or write for example extraction_key_suffix: _findings.",
         )
-        require(self, not self.examples, "extract takes no examples", "Describe what to find in the prompt.")
-        require(self, bool(self.prompt.text.strip()), "the prompt is empty", "Say what to extract.")
+        self.require(not self.examples, "extract takes no examples", "Describe what to find in the prompt.")
+        self.require(bool(self.prompt.text.strip()), "the prompt is empty", "Say what to extract.")
 
     def output_key(self, document_key: str) -> str:
         """Return the field that holds what was extracted from another."""
@@ -101,12 +99,8 @@ class Extract(ModelNode):
         return dict.fromkeys(self.written_fields(), text if self.format_extraction else ListOf(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text that was copied, and the document lines of each place where it stands (none if there is no document)."""
-
-    text: str
-    spans: tuple[Span, ...]
+Passages = Mapping[str, tuple[Span, ...]]
+"""Texts that were copied, and the document lines of each place where they stand (none if there is no document)."""
 
 
 async def extract(node: Extract, row: Row, tools: Tools) -> Sequence[Row]:
@@ -115,7 +109,7 @@ async def extract(node: Extract, row: Row, tools: Tools) -> Sequence[Row]:
     added: dict[str, str | list[str]] = {}
     copied: dict[str, tuple[Span, ...]] = {}
     for key, passages in zip(map(node.output_key, node.document_keys), extracted, strict=True):
-        added[key] = _joined(node, [passage.text for passage in passages])
+        added[key] = _joined(node, list(passages))
         copied |= {path: spans for path, spans in _places(node, key, passages) if spans}
     refuse_invalid_parts(node, row, added)  # a text may be read in several windows, and there may be several texts
     return [row.derive(node.name, {**row.values, **added}, copied=copied)]
@@ -127,19 +121,19 @@ def _joined(node: Extract, texts: Sequence[str]) -> str | list[str]:
     return "\n\n".join(texts) if node.format_extraction else texts
 
 
-def _places(node: Extract, key: str, passages: Sequence[Passage]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+def _places(node: Extract, key: str, passages: Passages) -> Iterator[tuple[str, tuple[Span, ...]]]:
     if node.format_extraction:
-        yield key, tuple(span for passage in passages for span in passage.spans)
+        yield key, tuple(span for spans in passages.values() for span in spans)
         return
-    for index, passage in enumerate(passages):
-        yield f"{key}[{index}]", passage.spans
+    for index, spans in enumerate(passages.values()):
+        yield f"{key}[{index}]", spans
 
 
-async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Passage]:
+async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> Passages:
     """Extract from one field; a text of nothing but space holds nothing, and no model is asked."""
     text = text_of(row, key)
     if not text.strip():
-        return []
+        return {}
     numbered = NumberedText.of(text, first_line_of(row, text, tools))
     asking = _Asking(node, row, key, numbered, node.prompt.render(input=visible(row.values)), tools)
     ranges = await (asking.lines() if node.extraction_method == "line_number" else asking.matches())
@@ -147,7 +141,7 @@ async def _passages(node: Extract, row: Row, key: str, tools: Tools) -> list[Pas
     for start, stop in ranges:
         span = numbered.span(start, stop)
         places.setdefault(text[start:stop], []).extend([span] if span else [])
-    return [Passage(copied, tuple(dict.fromkeys(spans))) for copied, spans in places.items()]
+    return {copied: tuple(dict.fromkeys(spans)) for copied, spans in places.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,15 @@ from engine.errors import ItemError
 from engine.language.expressions import RowExpression
 from engine.language.position import Where
 from engine.language.schema import Scalar, Schema
-from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, require, value_of
+from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, value_of
 from engine.operators.asking import ask_reply, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.bias import Bias, Verdict, log_odds_of, of_batch
+from engine.operators.bias import Bias, Verdict, log_odds_of, of_batch, votes
 from engine.operators.content_free import Values
 from engine.operators.deciding import DecidingNode, LeanMethod, find_bias, told_bias
 from engine.operators.probabilities import check_probabilities, probabilities_of
 from engine.operators.row_answers import ask_rows
 from engine.operators.row_prompts import RowPromptNode, row_question
-from engine.operators.vote import votes
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row, RowId
@@ -38,7 +37,7 @@ class Filter(DecidingNode, RowPromptNode):
     is true in all of these and left out unless `keep_decision`. `drop_keys` are dropped from the rows that stay.
     With `condition`, an expression over `input`, code decides and no model is asked:
     `input.outcome in ["sustained", "admitted"]`. With `readings`, fields that hold probabilities (map's
-    output.probabilities), rows are kept whose vote over all rows (engine.operators.vote), plus the votes in the fields
+    output.probabilities), rows are kept whose vote over all rows (engine.operators.bias), plus the votes in the fields
     `add`, is above `margin`; `vote` names a field to write the sum to. `probabilities` names further fields of the
     rows that stay: the probability of a choice (engine.operators.probabilities), of the boolean that decides the
     corrected one (DecidingNode).
@@ -63,28 +62,25 @@ class Filter(DecidingNode, RowPromptNode):
         super().__post_init__()
         check_probabilities(self, self.probabilities, self.schema)
         self._check_correction()
-        require(
-            self,
+        self.require(
             bool(self.readings) or not (self.add or self.margin or self.vote),
             "add, margin and vote need readings",
             "Name the fields that hold probabilities: readings: [p_guilty].",
         )
         if self.readings:
             asked = self.prompt or self.schema or self.condition
-            require(self, not asked, "a filter has readings, a condition or a prompt, not several")
+            self.require(not asked, "a filter has readings, a condition or a prompt, not several")
             return
         if self.condition is not None:
-            require(self, not (self.prompt or self.schema), "a filter has a condition or a prompt, not both")
+            self.require(not (self.prompt or self.schema), "a filter has a condition or a prompt, not both")
             return
-        require(
-            self,
+        self.require(
             self.prompt is not None and self.schema is not None,
             "a filter needs prompt and output.schema, a condition, or readings",
             'For example condition: input.outcome == "sustained".',
         )
         booleans, names = self._booleans, ", ".join(self.answered_fields)
-        require(
-            self,
+        self.require(
             len(booleans) == 1,
             f"a filter's schema needs exactly one boolean field, not {len(booleans)}: {names}",
             "For example output.schema: {quote: quote, keep: boolean}.",
@@ -93,15 +89,13 @@ class Filter(DecidingNode, RowPromptNode):
     def _check_correction(self) -> None:
         if not self.corrects_lean:
             return
-        require(
-            self,
+        self.require(
             self.prompt is not None,
             "correct_lean needs a prompt: a condition or readings ask no model",
             "Remove correct_lean.",
         )
         shared = "batch_prompt" if self.batch_prompt else "calibrate" if self.calibrate else ""
-        require(
-            self,
+        self.require(
             not shared or self.correct_lean == "batch",
             f"correct_lean: {self.correct_lean} and {shared} cannot be combined",
             "Write correct_lean: batch, or remove one of them.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from engine.errors import ItemError, PipelineError
 from engine.language.position import did_you_mean
 from engine.language.schema import Scalar, Type
-from engine.operators.accounting import Failure, attempt, fail, kind_of, process_rows, text_of, value_of
+from engine.operators.accounting import Failure, kind_of, process_rows, text_of, value_of
 from engine.operators.base import Operator, Outcome, Tools
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
@@ -84,19 +84,21 @@ class Chunk:
 
 async def run(node: Gather, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Render every row; rows keep their order. A row that is no chunk fails and is no one's neighbour."""
-    read = [await attempt(_reader(node), row) for row in rows]
-    chunks = {chunk.row.id: chunk for chunk in read if isinstance(chunk, Chunk)}
-    documents = _documents(node, list(chunks.values()))
+    chunks: list[Chunk] = []
+
+    async def read(row: Row) -> Sequence[Row]:
+        chunks.append(_chunk(node, row))
+        return [row]
+
+    read_rows = await process_rows(node, rows, read, tools)
+    documents = _documents(node, chunks)
 
     async def render_row(row: Row) -> Sequence[Row]:
         document, index = documents[row.id]
         return [row.derive(node.name, {**row.values, node.rendered_key: render(node, document, index)})]
 
-    outcome = await process_rows(node, [row for row in rows if row.id in chunks], render_row, tools)
-    unread = [
-        f for row, chunk in zip(rows, read, strict=True) if isinstance(chunk, Failure) for f in fail(node, [row], chunk)
-    ]
-    return Outcome(outcome.rows, failed=[*unread, *outcome.failed])
+    outcome = await process_rows(node, read_rows.rows, render_row, tools)
+    return Outcome(outcome.rows, failed=[*read_rows.failed, *outcome.failed])
 
 
 PREVIOUS, NEXT = "Previous", "Next"
@@ -186,16 +188,13 @@ def _skipped(characters: int) -> Iterator[str]:
         yield f"[... {characters} characters skipped ...]"
 
 
-def _reader(node: Gather) -> Callable[[Row], Awaitable[Chunk]]:
-    async def read(row: Row) -> Chunk:
-        if value_of(row, node.doc_id_key) in (None, ""):
-            raise ItemError(f"field {node.doc_id_key!r} is empty; it says of which text this is a chunk")
-        order = value_of(row, node.order_key)
-        if isinstance(order, bool) or not isinstance(order, int | float | str):
-            raise ItemError(f"field {node.order_key!r} is {kind_of(order)}; chunks are ordered by numbers or text")
-        return Chunk(row, order, text_of(row, node.content_key), _headers(node, row))
-
-    return read
+def _chunk(node: Gather, row: Row) -> Chunk:
+    if value_of(row, node.doc_id_key) in (None, ""):
+        raise ItemError(f"field {node.doc_id_key!r} is empty; it says of which text this is a chunk")
+    order = value_of(row, node.order_key)
+    if isinstance(order, bool) or not isinstance(order, int | float | str):
+        raise ItemError(f"field {node.order_key!r} is {kind_of(order)}; chunks are ordered by numbers or text")
+    return Chunk(row, order, text_of(row, node.content_key), _headers(node, row))
 
 
 def _headers(node: Gather, row: Row) -> tuple[Header, ...] | Failure:
@@ -279,31 +278,25 @@ def _is_level(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The first or last `count` chunks of one side, shown by `content_key` (None: the operator's own)."""
-
-    count: int = 1
-    content_key: str | None = None
+_PART_KEYS = {"head": ("count", "content_key"), "middle": ("content_key",), "tail": ("count", "content_key")}
+"""The parts of a side, and the keys of each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
-    """All chunks of one side between its ends, shown by `content_key`."""
+class Part:
+    """The first or last `count` chunks of one side, or all between them, shown by `content_key` (None: the node's)."""
 
-    content_key: str | None = None
-
-
-Part = Ends | Middle
+    count: int
+    content_key: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """What to show of the chunks on one side; those of a part that is None are skipped, with a note."""
 
-    head: Ends | None = None
-    middle: Middle | None = None
-    tail: Ends | None = None
+    head: Part | None = None
+    middle: Part | None = None
+    tail: Part | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -346,31 +339,18 @@ class PeripheralChunks:
 
 
 def _side(value: Any, at: str) -> Side:
-    parts = _mapping(value, at, ("head", "middle", "tail"))
-    return Side(
-        head=_ends(parts["head"], f"{at}.head") if "head" in parts else None,
-        middle=_middle(parts["middle"], f"{at}.middle") if "middle" in parts else None,
-        tail=_ends(parts["tail"], f"{at}.tail") if "tail" in parts else None,
-    )
+    parts = _mapping(value, at, tuple(_PART_KEYS))
+    return Side(**{name: _part(part, f"{at}.{name}", _PART_KEYS[name]) for name, part in parts.items()})
 
 
-def _middle(value: Any, at: str) -> Middle:
-    return Middle(_content_key(_mapping(value, at, ("content_key",)), at))
-
-
-def _ends(value: Any, at: str) -> Ends:
-    part = _mapping(value, at, ("count", "content_key"))
-    count = part.get("count", 1)
+def _part(value: Any, at: str, keys: tuple[str, ...]) -> Part:
+    part = _mapping(value, at, keys)
+    count, key = part.get("count", 1), part.get("content_key")
     if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
         raise ValueError(f"{at}.count must be a number of chunks, 0 or more, not {count!r}")
-    return Ends(int(count), _content_key(part, at))  # rounded down, as peers do
-
-
-def _content_key(part: Mapping[str, Any], at: str) -> str | None:
-    key = part.get("content_key")
-    if key is None or isinstance(key, str):
-        return key
-    raise ValueError(f"{at}.content_key must be the name of a field, not {key!r}")
+    if not (key is None or isinstance(key, str)):
+        raise ValueError(f"{at}.content_key must be the name of a field, not {key!r}")
+    return Part(int(count), key)  # rounded down, as peers do
 
 
 def _mapping(value: Any, at: str, valid: tuple[str, ...]) -> Mapping[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.operators.accounting import require
-from engine.plan.node import Node
+from engine.operators.base import OnErrorNode
 from engine.rows import Row
 from models.protocol import canonical_json
 
@@ -14,12 +13,27 @@ ALL = "_all"
 """The reduce key of one group of all rows."""
 
 
-def reduce_keys(node: Node, written: str | Sequence[str]) -> tuple[str, ...]:
-    """Read `reduce_key`, one field or several; raises PipelineError for none, and for ALL beside others."""
-    keys = (written,) if isinstance(written, str) else tuple(written)
-    require(node, bool(keys), "reduce_key names no field", f"Write {ALL} to make one group of all rows.")
-    require(node, ALL not in keys or len(keys) == 1, f"{ALL} cannot be combined with other keys")
-    return keys
+class GroupingNode(OnErrorNode):
+    """An operator that makes a row of each group of rows with equal values of `reduce_key`, one field or several."""
+
+    reduce_key: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keys = (self.reduce_key,) if isinstance(self.reduce_key, str) else tuple(self.reduce_key)
+        self.require(bool(keys), "reduce_key names no field", f"Write {ALL} to make one group of all rows.")
+        self.require(ALL not in keys or len(keys) == 1, f"{ALL} cannot be combined with other keys")
+        object.__setattr__(self, "reduce_key", keys)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the fields rows are grouped by; none for `_all`."""
+        return () if self.reduce_key == (ALL,) else self.reduce_key
+
+    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """Give the groups of rows that have the keys, the smallest first (as DocETL)."""
+        groups = group_rows(rows, self.keys)
+        return sorted((group for group in groups if _has(group[0], self.keys)), key=len)
 
 
 def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
@@ -32,11 +46,6 @@ def group_rows(rows: Sequence[Row], keys: Sequence[str]) -> list[list[Row]]:
         address = written_alike([_unordered(row.values[key]) for key in keys]) if _has(row, keys) else row.id
         groups.setdefault(address, []).append(row)
     return list(groups.values())
-
-
-def by_size(groups: Sequence[list[Row]], keys: Sequence[str]) -> list[list[Row]]:
-    """Return the groups that a `limit` counts, the smallest first (as DocETL): those of rows that have the keys."""
-    return sorted((group for group in groups if _has(group[0], keys)), key=len)
 
 
 def _has(row: Row, keys: Sequence[str]) -> bool:

@@ -8,16 +8,13 @@ from typing import Any, ClassVar
 
 from engine.errors import ItemError
 from engine.language.templates import Template
-from engine.operators.accounting import kind_of, process_rows, require, value_of
-from engine.operators.anchors import Anchors, find_anchors
+from engine.operators.accounting import kind_of, process_rows, value_of
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, block
+from engine.operators.blocking import ComparingNode
 from engine.operators.content_free import Values, shortened
-from engine.operators.matching import Matching
 from engine.operators.mentions import shown
-from engine.operators.pairs import Proposal
-from engine.operators.same import Comparer, Pair, asking_order, told
+from engine.operators.same import AskedSide, match_sides
 from engine.plan.node import Traits
 from engine.rows import Row
 
@@ -39,7 +36,7 @@ class LinkResolve(ComparingNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self, self.id_key != self.link_key, f"id_key and link_key are both {self.id_key!r}")
+        self.require(self.id_key != self.link_key, f"id_key and link_key are both {self.id_key!r}")
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
@@ -60,35 +57,23 @@ async def run(node: LinkResolve, rows: Sequence[Row], tools: Tools) -> Outcome:
         if row.values.get(node.id_key) is not None:
             items.setdefault(shown(row.values[node.id_key]), row)
     links = list(dict.fromkeys(link for row in rows for link in _links(node, row) if link not in items))
-    ids = list(items)
-    comparer = _comparer(node, links, [items[id] for id in ids], tools)
-    order = asking_order(
-        node,
-        node.comparison_prompt,
-        ({"link_value": link} for link in links),
-        ({"id_value": item.values[node.id_key], "item": visible(item.values)} for item in items.values()),
-    )
-    candidates = Candidates()
-    if links and ids:
-        link_side = Side(links, [{"link_value": link} for link in links])
-        id_side = Side(ids, [items[id].values for id in ids])
-        candidates = await block(node, node.link_key, link_side, id_side, comparer, tools, order)
-    matching = Matching(
-        node=node, compare=comparer, progress=tools.progress, known=candidates.known, order=order, most_left=1
-    )
-    verdicts = await matching.run(candidates.proposals)
+    ids, targeted = list(items), list(items.values())
+    link_values = [{"link_value": link} for link in links]
+    shown_items = [{"id_value": item.values[node.id_key], "item": visible(item.values)} for item in targeted]
+    left = AskedSide(links, link_values, link_values, links, most=1)
+    right = AskedSide(ids, [item.values for item in targeted], shown_items, ids, [item.id for item in targeted])
+
+    def same() -> list[Values]:
+        return [{"link_value": shortened(id), **item} for id, item in zip(ids, shown_items, strict=True)]
+
+    _, verdicts, decisions = await match_sides(node, node.comparison_prompt, node.link_key, left, right, same, tools)
     targets = {links[pair.left]: items[ids[pair.right]].values[node.id_key] for pair, v in verdicts if v is True}
 
     async def replace(row: Row) -> Sequence[Row]:
         return [row.derive(node.name, {**row.values, node.link_key: _replaced(value_of(row, node.link_key), targets)})]
 
     outcome = await process_rows(node, rows, replace, tools)
-    decisions = [
-        told(node.link_key, links[pair.left], ids[pair.right], comparer.reason(pair), verdict)
-        for pair, verdict in verdicts
-    ]
-    every = [*candidates.decisions, *decisions, *comparer.decisions]
-    return Outcome(outcome.rows, outcome.rejected, outcome.failed, every)
+    return Outcome(outcome.rows, outcome.rejected, outcome.failed, decisions)
 
 
 def _links(node: LinkResolve, row: Row) -> Iterator[str]:
@@ -109,22 +94,6 @@ def _replaced(value: Any, targets: Mapping[str, Any]) -> Any:
             raise ItemError(f"a link is {kind_of(item)}, not text", advice="link_key must hold a list of texts.")
     new = [targets.get(item, item) if isinstance(item, str) else item for item in items]
     return new if isinstance(value, list | tuple) else new[0]
-
-
-def _comparer(node: LinkResolve, links: Sequence[str], items: Sequence[Row], tools: Tools) -> Comparer:
-    def given(link: str, item: Row) -> Values:
-        return {"link_value": link, "id_value": item.values[node.id_key], "item": visible(item.values)}
-
-    def pair_of(proposal: Proposal) -> Pair:
-        item = items[proposal.right]
-        return Pair(item.id, given(links[proposal.left], item))
-
-    def anchors() -> Anchors:
-        ids = [shown(item.values[node.id_key]) for item in items]
-        same = [given(shortened(id), item) for id, item in zip(ids, items, strict=True)]
-        return find_anchors(same, links, ids, lambda i, j: given(links[i], items[j]))
-
-    return Comparer(node, node.comparison_prompt, pair_of, anchors, tools)
 
 
 OPERATOR = Operator(LinkResolve, run)

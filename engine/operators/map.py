@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from engine.operators.accounting import process_rows, require, require_alone
+from engine.operators.accounting import process_rows
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.citing import cited_row
 from engine.operators.probabilities import check_probabilities, probabilities_of
@@ -39,13 +39,12 @@ class Map(RowPromptNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self,
+        self.require(
             (self.prompt is None) == (self.schema is None),
             "map needs prompt and output.schema together",
             "Write both, or neither and drop_keys.",
         )
-        require(self, bool(self.prompt or self.drop_keys), "map has nothing to do", "Write prompt and output.schema.")
+        self.require(bool(self.prompt or self.drop_keys), "map has nothing to do", "Write prompt and output.schema.")
         object.__setattr__(self, "probabilities", freeze(self.probabilities))
         check_probabilities(self, self.probabilities, self.schema)
         self._check_samples()
@@ -55,19 +54,18 @@ class Map(RowPromptNode):
         """Refuse cite where the lines of an answer could not be checked, or its form is another."""
         if not self.cite:
             return
-        require(self, self.prompt is not None, "cite needs a prompt", "Write prompt and output.schema.")
+        self.require(self.prompt is not None, "cite needs a prompt", "Write prompt and output.schema.")
         others = {"output.n": self.samples > 1, "output.probabilities": bool(self.probabilities)}
         others |= {"examples": bool(self.examples), "calibrate": self.calibrate, "too_long": self.too_long != "error"}
-        require_alone(self, "cite", {**others, "batch_prompt": bool(self.batch_prompt)}, "Remove one of them.")
+        self.require_alone("cite", {**others, "batch_prompt": bool(self.batch_prompt)}, "Remove one of them.")
 
     def _check_samples(self) -> None:
-        require(self, self.samples >= 1, f"output.n must be at least 1, not {self.samples}")
+        self.require(self.samples >= 1, f"output.n must be at least 1, not {self.samples}")
         if self.samples == 1:
             return
-        require(self, self.prompt is not None, "output.n needs a prompt", "Write prompt and output.schema.")
-        require(self, self.batch_prompt is None, "output.n and batch_prompt cannot be combined", "Remove one of them.")
-        require(
-            self,
+        self.require(self.prompt is not None, "output.n needs a prompt", "Write prompt and output.schema.")
+        self.require(self.batch_prompt is None, "output.n and batch_prompt cannot be combined", "Remove one of them.")
+        self.require(
             self.temperature != 0,
             f"at temperature 0 all {self.samples} answers of output.n would be the same",
             f"Write a temperature above 0, or none: then it is {SAMPLES_TEMPERATURE}.",

@@ -100,7 +100,10 @@ class Join:
         rejected: list[Rejected] = []
         failed: list[Failed] = []
         for i, left in enumerate(self.lefts):
-            rows += [self._joined(match) for match in by_left.get(i, ())]
+            for match in by_left.get(i, ()):
+                right = self.rights[match.right]
+                merged = {**self.merge.values(left, right), **match.values}
+                rows.append(Row.combine(self.node.name, [left, right], merged))
             if i not in by_left and self.how == "left" and ("left", i) not in failures:
                 nothing = {**self.merge.values(left, None), **dict.fromkeys(added)}
                 rows.append(left.derive(self.node.name, nothing))
@@ -115,7 +118,3 @@ class Join:
                 else:
                     rejected.append(Rejected(row, f"{self.node.kind} {self.node.name}: {reason(side, i)}"))
         return Outcome(rows, rejected, failed, decisions, warnings)
-
-    def _joined(self, match: Match) -> Row:
-        left, right = self.lefts[match.left], self.rights[match.right]
-        return Row.combine(self.node.name, [left, right], {**self.merge.values(left, right), **match.values})

@@ -18,14 +18,7 @@ from rapidfuzz.process import cdist
 
 from engine.operators.pairs import MOST_PAIRS, Proposal, too_many
 from engine.text.normalise import misreading
-from engine.text.person_names import (
-    MOST_SLIPS,
-    Likeness,
-    PersonName,
-    compare_names,
-    parse_name,
-    slips_allowed,
-)
+from engine.text.person_names import MOST_SLIPS, Likeness, PersonName, compare_names, parse_name, slips_allowed
 
 SURNAMES = 256
 """Surnames compared at once with all others that are hardly longer."""
@@ -127,7 +120,8 @@ class _Judge:
     def _bearers(self, i: int) -> list[int]:
         """Find fuller names in the same documents that mention i may stand for; those of its rank before others."""
         name = self.names[i]
-        candidates = [j for j in self.alike.get(i, []) if self._share_document(i, j) and self._same_surname(i, j)]
+        there = [j for j in self.alike.get(i, []) if self._share_document(i, j)]
+        candidates = [j for j in there if self.names[j].surname == name.surname]
         fuller = [j for j in candidates if _level(self.names[j]) > _level(name) and self._kind(i, j) != "clash"]
         of_rank = [j for j in fuller if name.rank and self.names[j].rank == name.rank]
         if of_rank or name.has_first_name:
@@ -138,9 +132,6 @@ class _Judge:
 
     def _share_document(self, i: int, j: int) -> bool:
         return bool(self.documents[i] & self.documents[j])
-
-    def _same_surname(self, i: int, j: int) -> bool:
-        return self.names[i].surname == self.names[j].surname
 
     @staticmethod
     def _is_rival(name: PersonName, other: PersonName) -> bool:

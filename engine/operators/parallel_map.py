@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template, show_rows
-from engine.operators.accounting import require, row_by_row, succeed_all
+from engine.operators.accounting import row_by_row, succeed_all
 from engine.operators.asking import (
     COMPONENTS,
     Component,
@@ -20,7 +20,6 @@ from engine.operators.asking import (
     Question,
     ask,
     refuse_invalid_parts,
-    require_shown,
     visible,
 )
 from engine.operators.base import Operator, Tools
@@ -68,25 +67,23 @@ class ParallelMap(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self,
+        self.require(
             bool(self.prompts) == (self.schema is not None),
             "parallel_map needs prompts and output.schema together",
             "Write prompts: [{prompt: ..., output_keys: [field]}] and output.schema with all their fields.",
         )
-        require(self, bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
+        self.require(bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
         self._check_coverage(self.answered_fields)
-        require_shown(self, self.input, *((part.prompt, "input") for part in self.prompts))
+        self.require_shown(self.input, *((part.prompt, "input") for part in self.prompts))
 
     def _check_coverage(self, names: Sequence[str]) -> None:
         answered = Counter(key for part in self.prompts for key in part.output_keys)
         valid = f"The fields of output.schema are: {', '.join(names)}."
         for key, prompts in answered.items():
-            require(self, key in names, f"output_keys names {key!r}, which is not in output.schema", valid)
-            require(self, prompts == 1, f"the field {key!r} is in the output_keys of more than one prompt", valid)
+            self.require(key in names, f"output_keys names {key!r}, which is not in output.schema", valid)
+            self.require(prompts == 1, f"the field {key!r} is in the output_keys of more than one prompt", valid)
         left = [name for name in names if name not in answered]
-        require(
-            self,
+        self.require(
             not left,
             f"no prompt answers {', '.join(left)} of output.schema",
             "Name each field in the output_keys of one prompt.",

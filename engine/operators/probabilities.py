@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.language.schema import Enum, Nullable, Scalar, Schema, Type
-from engine.operators.accounting import require
 from engine.plan.node import Node
 from models.protocol import Reply, pointer_to
 
@@ -15,15 +14,13 @@ def check_probabilities(node: Node, wanted: Mapping[str, str], schema: Schema | 
     """Refuse, for `__post_init__`, a probability of a field that is no choice between two."""
     types = {f.name: f.type for f in schema.fields} if schema else {}
     for name, field in wanted.items():
-        require(
-            node,
+        node.require(
             field in types,
             f"output.probabilities.{name} is about {field!r}, which is no field of output.schema",
             f"The fields there are: {', '.join(types) or 'none'}.",
         )
-        require(node, name not in types, f"output.probabilities.{name} has the name of a field of output.schema")
-        require(
-            node,
+        node.require(name not in types, f"output.probabilities.{name} has the name of a field of output.schema")
+        node.require(
             _has_two_sides(types[field]),
             f"output.probabilities.{name}: {field!r} is {types[field].text()}, no choice between two",
             "It can be a boolean, an enum of two values, or a value that may be missing: string?, string or Nothing.",

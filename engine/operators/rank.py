@@ -16,16 +16,7 @@ import numpy as np
 
 from engine.language.schema import Enum, Field, Scalar, Schema, Type
 from engine.language.templates import prompt_template
-from engine.operators.accounting import (
-    Failure,
-    attempt,
-    attempt_all,
-    fail,
-    process_rows,
-    require,
-    require_at_least,
-    value_of,
-)
+from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, value_of
 from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits, visible
 from engine.operators.base import Decision, Failed, Operator, Outcome, Tools
 from engine.operators.mentions import shown
@@ -67,16 +58,15 @@ class Rank(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self, bool(self.prompt.strip()), "prompt says no criterion", "Write what the rows are ordered by.")
-        require_at_least(self, batch_size=1, num_calibration_docs=0, num_top_items_per_window=1, k=1, window_size=2)
-        require_at_least(self, rerank_call_budget=0, call_budget=0)
-        require(
-            self,
+        self.require(bool(self.prompt.strip()), "prompt says no criterion", "Write what the rows are ordered by.")
+        self.require_at_least(batch_size=1, num_calibration_docs=0, num_top_items_per_window=1, k=1, window_size=2)
+        self.require_at_least(rerank_call_budget=0, call_budget=0)
+        self.require(
             0 <= self.overlap_fraction < 1,
             f"overlap_fraction must be at least 0 and below 1, not {self.overlap_fraction}",
         )
         both = {self.rerank_call_budget, self.call_budget} - {None}
-        require(self, len(both) < 2, "call_budget and rerank_call_budget are the same setting, given twice")
+        self.require(len(both) < 2, "call_budget and rerank_call_budget are the same setting, given twice")
 
     @property
     def budget(self) -> int:
@@ -292,7 +282,9 @@ async def refine(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) ->
         return order, []
     windows = windows_for(len(order), left, node.num_top_items_per_window, node.overlap_fraction, node.window_size)
     if windows.reach < len(order):
-        decisions.append(_beyond(node, windows.reach, len(order)))
+        detail = f"{node.budget} windows of {node.window_size} rows do not reach them: the first order stands"
+        places = f"places {windows.reach + 1} to {len(order)}"
+        decisions.append(Decision(node.prompt.strip(), places, places, "undecided", "limit", detail))
     while left:
         before = [row.id for row in order[: node.k]]  # the places that matter
         for start, stop in windows.bounds(len(order)):
@@ -303,13 +295,6 @@ async def refine(node: Rank, rows: Sequence[Row], texts: Texts, tools: Tools) ->
         if [row.id for row in order[: node.k]] == before:
             break
     return order, decisions
-
-
-def _beyond(node: Rank, reach: int, rows: int) -> Decision:
-    """Say in the ledger which places no comparison could change."""
-    detail = f"{node.budget} windows of {node.window_size} rows do not reach them: the first order stands"
-    places = f"places {reach + 1} to {rows}"
-    return Decision(node.prompt.strip(), places, places, "undecided", "limit", detail)
 
 
 async def _refine_window(

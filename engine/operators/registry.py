@@ -42,22 +42,19 @@ _KINDS = (
 class Registry(Mapping[str, Operator]):
     """Operators by the `type` written in YAML; the module of each is engine.operators.<type>."""
 
-    def __init__(self, kinds: tuple[str, ...]) -> None:
-        self._kinds = kinds
-
     def __getitem__(self, kind: str) -> Operator:
-        if kind not in self._kinds:
+        if kind not in _KINDS:
             raise KeyError(kind)
         return cast("Operator", importlib.import_module(f"engine.operators.{kind}").OPERATOR)
 
     def __contains__(self, kind: object) -> bool:
-        return kind in self._kinds
+        return kind in _KINDS
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kinds)
+        return iter(_KINDS)
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(_KINDS)
 
 
-REGISTRY: Mapping[str, Operator] = Registry(_KINDS)
+REGISTRY: Mapping[str, Operator] = Registry()

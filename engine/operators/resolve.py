@@ -14,9 +14,9 @@ import numpy as np
 from engine.errors import PipelineError
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import Failure, attempt_all, fail, label, require
+from engine.operators.accounting import Failure, attempt_all, fail, label
 from engine.operators.anchors import Anchors, find_anchors
-from engine.operators.asking import Question, ask, quote_source, require_shown, visible
+from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.average_linkage import MOST_ITEMS
 from engine.operators.base import Failed, Operator, Outcome, Tools
 from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text, vectors_of
@@ -81,33 +81,28 @@ class Resolve(ComparingNode):
             object.__setattr__(self, name, freeze(getattr(self, name)))
             pairs = getattr(self, name)
             valid = all(isinstance(p, tuple) and len(p) == 2 and all(isinstance(v, str) for v in p) for p in pairs)
-            require(self, valid, f"{name} must be a list of pairs of values", '[["D. Harmon", "Daniel Harmon"]]')
+            self.require(valid, f"{name} must be a list of pairs of values", '[["D. Harmon", "Daniel Harmon"]]')
         self._check_choices()
-        require(self, bool(self.fields), "resolve's output.schema names no field but originals")
+        self.require(bool(self.fields), "resolve's output.schema names no field but originals")
         object.__setattr__(self, "input", tuple(self.input))
-        require_shown(self, self.input, (self.resolution_prompt, "inputs"))
+        self.require_shown(self.input, (self.resolution_prompt, "inputs"))
 
     def _check_choices(self) -> None:
         unknown = [r for r in self.rules if r not in RULES]
-        require(self, not unknown, f"there is no rule {''.join(unknown[:1])!r}", f"Valid rules: {', '.join(RULES)}.")
-        require(
-            self,
+        self.require(not unknown, f"there is no rule {''.join(unknown[:1])!r}", f"Valid rules: {', '.join(RULES)}.")
+        self.require(
             self.canonical in (None, *CANONICAL),
             f"canonical cannot be {self.canonical!r}",
             f"Valid: {', '.join(CANONICAL)}.",
         )
-        require(
-            self,
+        self.require(
             self.chooses != "model" or self.resolution_prompt is not None,
             "canonical: model needs a resolution_prompt",
             "Write resolution_prompt, or canonical: most_common.",
         )
         similarity = self.similarity_threshold
-        require(
-            self, similarity is None or -1 <= similarity <= 1, f"similarity_threshold is a cosine, not {similarity}"
-        )
-        require(
-            self,
+        self.require(similarity is None or -1 <= similarity <= 1, f"similarity_threshold is a cosine, not {similarity}")
+        self.require(
             bool(self.comparison_prompt or self.rules or self.same_as or similarity is not None),
             "resolve has no way to compare values",
             "Write comparison_prompt, similarity_threshold, or rules: [person_name].",
@@ -245,7 +240,11 @@ async def _compare(
     comparer = _comparer(node, mentions, asking, tools) if node.comparison_prompt else None
     comparison = Comparison(", ".join(keys), mentions)
     comparison.apply_user(node.same_as, node.keep_apart)
-    candidates = await _candidates(node, mentions, keys, comparer, asking, tools)
+    candidates = Candidates()
+    if len(mentions) > 1:
+        values = [mention.row.values for mention in mentions]
+        side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
+        candidates = await block(node, comparison.subject, side, None, comparer or _unasked, tools, asking.order)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
@@ -274,21 +273,6 @@ async def _compare(
     await rounds.run(in_order(proposals))
     comparison.decisions += comparer.decisions
     return comparison
-
-
-async def _candidates(
-    node: Resolve,
-    mentions: Sequence[Mention],
-    keys: Sequence[str],
-    comparer: Comparer | None,
-    asking: _Sides,
-    tools: Tools,
-) -> Candidates:
-    if len(mentions) < 2:
-        return Candidates()
-    values = [mention.row.values for mention in mentions]
-    side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-    return await block(node, ", ".join(keys), side, None, comparer or _unasked, tools, asking.order)
 
 
 async def _unasked(proposal: Proposal) -> bool:
@@ -349,7 +333,7 @@ async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: 
         distinct.setdefault(shown(list(mention.values)), []).append(mention)
     known = set(node.fields) <= set(keys)
     if node.chooses == "model" and not (known and len(distinct) == 1):
-        return await _ask_canonical(node, cluster, tools)
+        return await _ask_canonical(node, cluster[0].row, [same[0].row.values for same in distinct.values()], tools)
     if len(distinct) == 1 or node.chooses == "most_common":
         best = max(distinct.values(), key=lambda same: sum(len(m.rows) for m in same))[0]
     else:
@@ -357,21 +341,19 @@ async def _canonical(node: Resolve, keys: Sequence[str], tools: Tools, cluster: 
     return {key: value for key, value in zip(keys, best.values, strict=True) if key in node.fields}
 
 
-async def _ask_canonical(node: Resolve, cluster: Sequence[Mention], tools: Tools) -> dict[str, Any]:
+async def _ask_canonical(
+    node: Resolve, first: Row, inputs: Sequence[Mapping[str, Any]], tools: Tools
+) -> dict[str, Any]:
     assert node.resolution_prompt is not None  # __post_init__
-    distinct: dict[str, Mapping[str, Any]] = {}
-    for mention in cluster:
-        distinct.setdefault(shown(list(mention.values)), mention.row.values)
-    inputs = list(distinct.values())
     question = Question(
         prompt=node.resolution_prompt.render(inputs=[visible(values, node.input) for values in inputs]),
         json_schema=node.asked_schema.json_schema(quote_source(inputs, node.resolution_prompt, "inputs")),
         form=node.asked_schema.describe(),
         read=node.asked_schema.read,
-        task=f"name {len(inputs)} values ({label(cluster[0].row)})",
+        task=f"name {len(inputs)} values ({label(first)})",
         model=node.if_other(node.resolution_model),
-        row_id=cluster[0].row.id,
-        values={**cluster[0].row.values, "inputs": inputs},
+        row_id=first.id,
+        values={**first.values, "inputs": inputs},
         template=node.resolution_prompt,
     )
     return await ask(node, question, tools)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -138,7 +139,7 @@ async def batch_replies(
                 replies |= {row.id: _part_of(reply, str(number)) for number, row in enumerate(part, 1)}
         return replies
 
-    results = await attempt_all(groups, answer, _count_rows(tools, size, len(rows)))
+    results = await attempt_all(groups, answer, lambda done, _: tools.progress(min(done * size, len(rows)), len(rows)))
     return {row: reply for replies in results if not isinstance(replies, Failure) for row, reply in replies.items()}
 
 
@@ -167,17 +168,11 @@ def batch_question(node: RowPromptNode, rows: Sequence[Row], anchors: str = "") 
 def _askable(node: RowPromptNode, rows: Sequence[Row], tools: Tools, anchors: str) -> list[Sequence[Row]]:
     if len(rows) < 2:
         return []
-    if _is_askable(node, rows, tools, anchors):
-        return [rows]
+    with contextlib.suppress(ItemError):  # of one of the rows: asked by itself, it fails by itself
+        if fits(node, batch_question(node, rows, anchors), tools):
+            return [rows]
     middle = (len(rows) + 1) // 2
     return [*_askable(node, rows[:middle], tools, anchors), *_askable(node, rows[middle:], tools, anchors)]
-
-
-def _is_askable(node: RowPromptNode, rows: Sequence[Row], tools: Tools, anchors: str) -> bool:
-    try:
-        return fits(node, batch_question(node, rows, anchors), tools)
-    except ItemError:  # of one of the rows: asked by itself, it fails by itself
-        return False
 
 
 def _part_of(reply: Reply, number: str) -> Reply:
@@ -186,7 +181,3 @@ def _part_of(reply: Reply, number: str) -> Reply:
     start = f"/{number}"
     sure = {p.removeprefix(start): chosen for p, chosen in reply.probabilities.items() if p.startswith(f"{start}/")}
     return replace(reply, value=value, text=canonical_json(value), probabilities=sure)
-
-
-def _count_rows(tools: Tools, size: int, total: int) -> Callable[[int, int], None]:
-    return lambda done, _: tools.progress(min(done * size, total), total)

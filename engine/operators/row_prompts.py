@@ -9,17 +9,7 @@ from typing import Any, ClassVar
 from engine.language.layout import Layout, lay_out
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import require, require_at_least
-from engine.operators.asking import (
-    COMPONENTS,
-    Component,
-    ModelNode,
-    Question,
-    quote_source,
-    reads_of,
-    require_shown,
-    texts_of,
-)
+from engine.operators.asking import COMPONENTS, Component, ModelNode, Question, quote_source, reads_of, texts_of
 from engine.plan.frozen import FrozenMap
 from engine.rows import Row
 
@@ -61,20 +51,18 @@ class RowPromptNode(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self,
+        self.require(
             self.prompt is not None or not (self.batch_prompt or self.calibrate),
             f"{'batch_prompt' if self.batch_prompt else 'calibrate'} needs a prompt",
             "Write prompt: it asks about one row, for rows that no batch answers and for the sample of calibrate.",
         )
-        require(
-            self,
+        self.require(
             not (self.batch_prompt and self.retriever),
             "batch_prompt and retriever cannot be combined: what is found for one row would be shown with others",
             "Remove one of them.",
         )
-        require_at_least(self, max_batch_size=1, num_calibration_docs=1)
-        require_shown(self, self.input, (self.prompt, "input"), (self.batch_prompt, "inputs"))
+        self.require_at_least(max_batch_size=1, num_calibration_docs=1)
+        self.require_shown(self.input, (self.prompt, "input"), (self.batch_prompt, "inputs"))
 
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:

@@ -1,4 +1,4 @@
-"""Run an operator with what all model operators have in common: a limit, kept contexts, notes, and how it fails."""
+"""Run an operator with what several have in common: a limit, kept contexts, notes, and how it fails."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 from engine.errors import RunStopped
 from engine.operators.asking import EMPTINESS, ModelNode
-from engine.operators.base import CallRecord, Decision, OperatorInput, Outcome, Rejected, Tools
-from engine.operators.error_keys import OnErrorNode
+from engine.operators.base import CallRecord, Decision, OnErrorNode, OperatorInput, Outcome, Rejected, Tools
 from engine.operators.pairs import CONDITIONS
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.rows import Row
 
 LEAST_WAVE = 16
-"""Rows that are asked about at once while a filter looks for its next matches: a model answers many as fast as few."""
+"""Rows that are worked on at once while a filter looks for its next matches: a model answers many as fast as few."""
 
 
 async def run_operator(node: Node, given: OperatorInput, tools: Tools) -> Outcome:
     """Run any operator over its rows; the outcome has the notes of `tools.record` among its decisions."""
-    if not isinstance(node, ModelNode) or node.limit is None:
+    if node.limit is None:
         outcome = await _run(node, given, tools)
     elif node.traits().inputs == 2:
         outcome = await _first_left(node, node.limit, given, tools)
@@ -67,15 +66,15 @@ async def _run(node: Node, inputs: OperatorInput, tools: Tools) -> Outcome:
     return await REGISTRY[node.kind].run(node, inputs, tools)
 
 
-async def _first_left(node: ModelNode, limit: int, inputs: Any, tools: Tools) -> Outcome:
+async def _first_left(node: Node, limit: int, inputs: Any, tools: Tools) -> Outcome:
     """Join the first rows of the left side."""
     left, right = inputs
     outcome = await _run(node, (left[:limit], right), tools)
     known = {row.id for row in (*left[:limit], *right)}
-    return _with_rejected(outcome, [row for row in left[limit:] if row.id not in known], limit)
+    return _with_rejected(node, outcome, [row for row in left[limit:] if row.id not in known])
 
 
-async def _first(node: ModelNode, limit: int, rows: Any, tools: Tools) -> Outcome:
+async def _first(node: Node, limit: int, rows: Any, tools: Tools) -> Outcome:
     """Begin so many work items only (or keep so many rows); the other rows are rejected.
 
     Rows that are no part of a work item are begun too: they fail.
@@ -84,10 +83,10 @@ async def _first(node: ModelNode, limit: int, rows: Any, tools: Tools) -> Outcom
         return await _first_kept(node, limit, rows, tools)
     late = {row.id for item in node.work_items(rows)[limit:] for row in item}
     outcome = await _run(node, [row for row in rows if row.id not in late], tools)
-    return _with_rejected(outcome, [row for row in rows if row.id in late], limit)
+    return _with_rejected(node, outcome, [row for row in rows if row.id in late])
 
 
-async def _first_kept(node: ModelNode, limit: int, rows: Sequence[Row], tools: Tools) -> Outcome:
+async def _first_kept(node: Node, limit: int, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Go through the rows in waves until so many are kept; the others are rejected, most of them unasked."""
     waves = list(rows)
     outcome = Outcome()
@@ -98,7 +97,7 @@ async def _first_kept(node: ModelNode, limit: int, rows: Sequence[Row], tools: T
     kept, surplus = outcome.rows[:limit], outcome.rows[limit:]
     over = {parent for row in surplus for parent in row.parents} - {parent for row in kept for parent in row.parents}
     late = [row for row in rows if row.id in over] + waves
-    return _with_rejected(replace(outcome, rows=kept), late, limit)
+    return _with_rejected(node, replace(outcome, rows=kept), late)
 
 
 def _together(first: Outcome, second: Outcome) -> Outcome:
@@ -111,8 +110,10 @@ def _together(first: Outcome, second: Outcome) -> Outcome:
     )
 
 
-def _with_rejected(outcome: Outcome, rows: Sequence[Row], limit: int) -> Outcome:
-    return replace(outcome, rejected=[*outcome.rejected, *(Rejected(row, f"limit {limit}") for row in rows)])
+def _with_rejected(node: Node, outcome: Outcome, rows: Sequence[Row]) -> Outcome:
+    told = f"{node.kind} {node.name}: not taken, the limit is {node.limit}"
+    reason = f"limit {node.limit}" if isinstance(node, ModelNode) else told
+    return replace(outcome, rejected=[*outcome.rejected, *(Rejected(row, reason) for row in rows)])
 
 
 def _with_notes(node: Node, row: Row, record: CallRecord) -> Row:

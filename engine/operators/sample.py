@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import PipelineError
 from engine.language.templates import Template
-from engine.operators.accounting import Failure, attempt, fail, require, value_of
+from engine.operators.accounting import Failure, attempt, fail, value_of
 from engine.operators.asking import visible
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
 from engine.operators.grouping import group_rows, written_alike
@@ -62,35 +62,31 @@ class Sample(Node):
         self._check_strata()
         self._check_outliers()
         self._check_query()
-        require(self, self.weight is None or self.method == "uniform", "weight belongs to method uniform")
-        require(
-            self, self.random_state is None or self.random_state >= 0, f"random_state is {self.random_state}, below 0"
+        self.require(self.weight is None or self.method == "uniform", "weight belongs to method uniform")
+        self.require(
+            self.random_state is None or self.random_state >= 0, f"random_state is {self.random_state}, below 0"
         )
 
     def _check_samples(self) -> None:
         if self.method == "outliers":
-            require(
-                self, self.samples is None, "method outliers takes its number from method_kwargs", "Write it there."
-            )
+            self.require(self.samples is None, "method outliers takes its number from method_kwargs", "Write it there.")
         elif self.method == "custom":
             listed = isinstance(self.samples, tuple) and bool(self.samples) and all(self.samples)
-            require(self, listed, "method custom needs samples, a list of what to look for", "For example - {id: 1}.")
+            self.require(listed, "method custom needs samples, a list of what to look for", "For example - {id: 1}.")
         else:
-            require(self, self.samples is not None, f"method {self.method} needs samples", "For example samples: 100.")
+            self.require(self.samples is not None, f"method {self.method} needs samples", "For example samples: 100.")
             self._check_amount("samples", self.samples)
 
     def _check_amount(self, key: str, amount: Any) -> None:
         good = (isinstance(amount, int) and amount >= 1) or (isinstance(amount, float) and 0 < amount <= 1)
-        require(
-            self,
+        self.require(
             good and not isinstance(amount, bool),
             f"{key} is a number of rows from 1, or a fraction above 0 and up to 1.0; not {amount!r}",
         )
 
     def _check_strata(self) -> None:
-        require(self, not (self.stratify_key and self.method == "custom"), "method custom cannot be stratified")
-        require(
-            self,
+        self.require(not (self.stratify_key and self.method == "custom"), "method custom cannot be stratified")
+        self.require(
             bool(self.stratify_key) or not self.samples_per_group,
             "samples_per_group needs stratify_key",
             "Name a field.",
@@ -99,25 +95,23 @@ class Sample(Node):
     def _check_outliers(self) -> None:
         if self.method != "outliers":
             unused = not (self.embedding_keys or self.std or self.outliers or self.keep or self.center)
-            require(self, unused, "embedding_keys, std, samples, keep and center belong to method outliers")
+            self.require(unused, "embedding_keys, std, samples, keep and center belong to method outliers")
             return
-        require(self, bool(self.embedding_keys), "method outliers needs embedding_keys", "Name the fields to compare.")
-        require(
-            self,
-            (self.std is None) != (self.outliers is None),
-            "method outliers needs either std or samples, one of them",
+        self.require(bool(self.embedding_keys), "method outliers needs embedding_keys", "Name the fields to compare.")
+        self.require(
+            (self.std is None) != (self.outliers is None), "method outliers needs either std or samples, one of them"
         )
-        require(self, self.std is None or self.std > 0, f"std must be above 0, not {self.std}")
+        self.require(self.std is None or self.std > 0, f"std must be above 0, not {self.std}")
         if self.outliers is not None:
             self._check_amount("method_kwargs.samples", self.outliers)
         missing = [key for key in self.embedding_keys if self.center and key not in self.center]
-        require(self, not missing, f"center lacks {', '.join(missing)}", "Give it all the embedding_keys.")
+        self.require(not missing, f"center lacks {', '.join(missing)}", "Give it all the embedding_keys.")
 
     def _check_query(self) -> None:
         if self.is_ranked:
-            require(self, bool(self.keys) and self.query is not None, f"method {self.method} needs keys and query")
+            self.require(bool(self.keys) and self.query is not None, f"method {self.method} needs keys and query")
         else:
-            require(self, not self.keys and self.query is None, "keys and query belong to top_embedding and top_fts")
+            self.require(not self.keys and self.query is None, "keys and query belong to top_embedding and top_fts")
 
     @property
     def is_ranked(self) -> bool:

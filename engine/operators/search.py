@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import require, require_at_least
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text
@@ -36,9 +35,9 @@ class Search(Node):
     score_key: str | None = None
 
     def __post_init__(self) -> None:
-        require(self, bool(self.query.strip()), "query is empty", "Write what to search for.")
-        require_at_least(self, top_k=1)
-        require(self, self.score_key != "", "score_key is empty", "Name a field, or leave score_key out.")
+        self.require(bool(self.query.strip()), "query is empty", "Write what to search for.")
+        self.require_at_least(top_k=1)
+        self.require(self.score_key != "", "score_key is empty", "Name a field, or leave score_key out.")
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""

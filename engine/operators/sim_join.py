@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.operators.accounting import require, require_at_least
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.blocking import blocking_text, vectors_of
 from engine.operators.merging import How, Join, Match, Merge
@@ -39,10 +38,10 @@ class SimJoin(Node):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        require_at_least(self, k=1)
+        self.require_at_least(k=1)
         least = self.min_similarity
-        require(self, least is None or -1 <= least <= 1, f"min_similarity is a cosine, not {least}")
-        require(self, bool(self.score_key), "score_key must not be empty", "Name a field, or leave score_key out.")
+        self.require(least is None or -1 <= least <= 1, f"min_similarity is a cosine, not {least}")
+        self.require(bool(self.score_key), "score_key must not be empty", "Name a field, or leave score_key out.")
 
     def traits(self) -> Traits:
         """Say what it reads of either side and writes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.documents.headings import Heading, headings
 from engine.language.schema import Field, ListOf, Record, Scalar, Type
-from engine.operators.accounting import require, require_at_least, row_by_row, text_of
+from engine.operators.accounting import first_line_of, row_by_row, text_of
 from engine.operators.base import Operator, Tools
 from engine.operators.cutting import (
     Cut,
@@ -19,7 +19,6 @@ from engine.operators.cutting import (
     following,
     lines_of,
 )
-from engine.operators.document_lines import first_line_of
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.numbered_text import lines_at
@@ -64,36 +63,32 @@ class Split(Node):
     model: str | None = field(default=None, metadata={"yaml": "method_kwargs.model"})
 
     def __post_init__(self) -> None:
-        require(
-            self,
-            self.method in METHODS,
-            f"there is no split method {self.method!r}",
-            f"Valid methods: {', '.join(METHODS)}.",
+        self.require(
+            self.method in METHODS, f"there is no split method {self.method!r}", f"Valid methods: {', '.join(METHODS)}."
         )
         self._refuse_foreign_settings()
         if self.method == "token_count":
-            require(
-                self,
+            self.require(
                 self.num_tokens is not None and self.num_tokens >= 1,
                 f"method token_count needs num_tokens of at least 1, not {self.num_tokens}",
                 "Write method_kwargs: {num_tokens: 1000}.",
             )
         if self.method == "delimiter":
             self._check_delimiter()
-        require_at_least(self, num_pages=1, max_level=1)
+        self.require_at_least(num_pages=1, max_level=1)
 
     def _refuse_foreign_settings(self) -> None:
         for method, keys in _OWN_KEYS.items():
             for key in sorted(keys - _OWN_KEYS[self.method]):
                 shown = key.removesuffix("_outside")
                 unused = getattr(self, key) is None
-                require(self, unused, f"{shown} belongs to method {method}, not {self.method}")
+                self.require(unused, f"{shown} belongs to method {method}, not {self.method}")
 
     def _check_delimiter(self) -> None:
-        require(self, bool(self.delimiter), "method delimiter needs a delimiter", 'For example delimiter: "\\n\\n".')
+        self.require(bool(self.delimiter), "method delimiter needs a delimiter", 'For example delimiter: "\\n\\n".')
         both = {self.num_splits_to_group, self.num_splits_to_group_outside} - {None}
-        require(self, len(both) < 2, "num_splits_to_group is given twice, with different values")
-        require(self, self.group_size >= 1, f"num_splits_to_group must be at least 1, not {self.group_size}")
+        self.require(len(both) < 2, "num_splits_to_group is given twice, with different values")
+        self.require(self.group_size >= 1, f"num_splits_to_group must be at least 1, not {self.group_size}")
 
     @property
     def group_size(self) -> int:
@@ -140,21 +135,20 @@ class Split(Node):
 
 async def chunk(node: Split, row: Row, tools: Tools) -> Sequence[Row]:
     """Make a row per chunk; an empty text is one empty chunk."""
-    return list(_chunk_rows(node, row, text_of(row, node.split_key), tools))
-
-
-def _chunk_rows(node: Split, row: Row, text: str, tools: Tools) -> Iterator[Row]:
+    text = text_of(row, node.split_key)
     first_line = first_line_of(row, text, tools)
     outline = _headings(row, text, first_line, tools) if node.method == "section" else []
-    line = 1
+    rows, line = [], 1
     for index, cut in enumerate(_cuts(node, row, text, outline, tools)):
         values = {**row.values, node.chunk_key: cut.text, node.id_key: row.id, node.number_key: index + 1}
         if node.method == "section":
             last = line + len(lines_of(cut.text))
-            values[node.headers_key] = [_header(h) for h in outline if line <= h.line < last]
+            inside = [heading for heading in outline if line <= heading.line < last]
+            values[node.headers_key] = [{"header": heading.text, "level": heading.level} for heading in inside]
             line = last
         span = lines_at(text, cut.start, cut.stop, first_line) if first_line and cut.text else None
-        yield row.derive(node.name, values, index=index, span=span)
+        rows.append(row.derive(node.name, values, index=index, span=span))
+    return rows
 
 
 def _cuts(node: Split, row: Row, text: str, outline: Sequence[Heading], tools: Tools) -> Iterable[Cut]:
@@ -193,10 +187,6 @@ def _headings(row: Row, text: str, first: int | None, tools: Tools) -> list[Head
         return list(headings([line.rstrip("\r\n") for line in lines]))
     moved = [replace(h, line=h.line - first + 1) for h in tools.structure(row.document_id).headings]
     return [heading for heading in moved if 1 <= heading.line <= len(lines)]
-
-
-def _header(heading: Heading) -> dict[str, Any]:
-    return {"header": heading.text, "level": heading.level}
 
 
 OPERATOR = Operator(Split, row_by_row(chunk))

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from engine.language.schema import Scalar, Type
 from engine.language.templates import Template
-from engine.operators.accounting import all_or_none, process_rows, require, value_of
+from engine.operators.accounting import all_or_none, process_rows, value_of
 from engine.operators.asking import ModelNode, visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.grouping import written_alike
@@ -46,15 +46,13 @@ class TopK(ModelNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole = float(self.k).is_integer() and self.k >= 1
-        require(
-            self,
+        self.require(
             whole or 0 < self.k < 1,
             f"k must be a whole number of at least 1, or a share between 0 and 1, not {self.k:g}",
         )
-        require(self, bool(self.keys), "keys names no field", "Name the fields that are compared with the query.")
-        require(self, bool(self.query.text.strip()), "query is empty")
-        require(
-            self,
+        self.require(bool(self.keys), "keys names no field", "Name the fields that are compared with the query.")
+        self.require(bool(self.query.text.strip()), "query is empty")
+        self.require(
             not (self.compares and (self.query.mentions() or self.query.reads_unknown)),
             "query reads fields, but one criterion must hold for all rows that the model compares",
             "Use method embedding, fts or hybrid, or write the criterion as plain text.",

@@ -22,7 +22,7 @@ from engine.language.schema_types import (
     Value,
     bare_type,
 )
-from engine.operators.accounting import kind_of, require, row_by_row, value_of
+from engine.operators.accounting import kind_of, row_by_row, value_of
 from engine.operators.base import Operator, Rejected, Tools
 from engine.plan.node import Node, Traits
 from engine.rows import Row
@@ -47,8 +47,7 @@ class Unnest(Node):
     depth: int | None = None
 
     def __post_init__(self) -> None:
-        require(
-            self,
+        self.require(
             self.depth is None or (self.recursive and self.depth >= 1),
             f"depth is {self.depth}, which means nothing here",
             "Give a depth of at least 1 together with recursive: true.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.errors import ItemError
 from engine.language.problems import Finding
 from engine.language.schema_types import ListOf, Record, Type, bare_type
-from engine.operators.accounting import kind_of, require, row_by_row, value_of
+from engine.operators.accounting import kind_of, row_by_row, value_of
 from engine.operators.base import Operator, Tools
 from engine.operators.unnest import clashes, is_single
 from engine.plan.node import Node, Traits
@@ -30,7 +30,7 @@ class UnnestColumns(Node):
     drop_source: bool = True
 
     def __post_init__(self) -> None:
-        require(self, len(set(self.keys)) == len(self.keys), "keys names a field twice", "Name each key once.")
+        self.require(len(set(self.keys)) == len(self.keys), "keys names a field twice", "Name each key once.")
 
     def traits(self) -> Traits:
         """Say what it reads and writes; without `keys` the entries are known only at run time."""
@@ -63,10 +63,6 @@ class UnnestColumns(Node):
 
 async def spread(node: UnnestColumns, row: Row, tools: Tools) -> Sequence[Row]:
     """Spread the dictionary of a row."""
-    return [row.derive(node.name, _spread(node, row))]
-
-
-def _spread(node: UnnestColumns, row: Row) -> dict[str, Any]:
     value = value_of(row, node.unnest_key)
     entries = {} if value is None else value
     if not isinstance(entries, Mapping):
@@ -76,14 +72,14 @@ def _spread(node: UnnestColumns, row: Row) -> dict[str, Any]:
         )
     kept = {k: v for k, v in row.values.items() if k != node.unnest_key or not node.drop_source}
     if node.keys:
-        return {**kept, **{key: entries.get(key) for key in node.keys}}
+        return [row.derive(node.name, {**kept, **{key: entries.get(key) for key in node.keys}})]
     both = [key for key in entries if key in kept and kept[key] != entries[key]]
     if both:
         raise ItemError(
             f"the dictionary in {node.unnest_key!r} has an entry {both[0]!r}, and the row has a field of that name",
             advice=f"List the entries to take in keys; naming {both[0]!r} there replaces the row's.",
         )
-    return {**kept, **entries}
+    return [row.derive(node.name, {**kept, **entries})]
 
 
 OPERATOR = Operator(UnnestColumns, row_by_row(spread))

@@ -121,7 +121,7 @@ async def build_pipeline(  # noqa: PLR0913 - what a build needs
     budget = Budget(options.minutes * 60, clock=clock)
     pool = ModelPool(open_model, open_embedder, emit, override=options.settings.model)
     agents = ModelPool(open_model, open_embedder, emit) if options.agent_model else pool
-    build = _Build(loaded, case, (pool, agents), emit, options, budget, speed or Speed(), clock)
+    build = _Build(loaded, case, pool, agents, emit, options, budget, speed or Speed(), clock)
     try:
         return await build.run(new_agents, watch)
     finally:
@@ -137,74 +137,73 @@ class _Outcome:
     choice: Choice
 
 
+@dataclass
 class _Build:
     """One build in progress."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a build needs
-        self,
-        loaded: Loaded,
-        case: Case,
-        pools: tuple[ModelPool, ModelPool],
-        emit: Emit,
-        options: BuildOptions,
-        budget: Budget,
-        speed: Speed,
-        clock: Callable[[], float],
-    ) -> None:
-        self._loaded = loaded
-        self._case = case
-        self._pool, self._agent_pool = pools
-        self._emit = emit
-        self._options = options
-        self._budget = budget
-        self._speed = speed
-        self._clock = clock
-        self._asking = CachedAsk(case.replies, None, emit)
-        self._runner = SampleRunner(
-            case, self._pool, self._asking, speed=speed, emit=emit, trusts_code=options.settings.trust_code, clock=clock
+    loaded: Loaded
+    case: Case
+    pool: ModelPool
+    agent_pool: ModelPool
+    emit: Emit
+    options: BuildOptions
+    budget: Budget
+    speed: Speed
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self.asking = CachedAsk(self.case.replies, None, self.emit)
+        self.runner = SampleRunner(
+            self.case,
+            self.pool,
+            self.asking,
+            speed=self.speed,
+            emit=self.emit,
+            trusts_code=self.options.settings.trust_code,
+            clock=self.clock,
         )
 
     async def close(self) -> None:
         """Release processes and models."""
         try:
-            await self._runner.close()
+            await self.runner.close()
         finally:
             try:
-                await self._pool.close()
+                await self.pool.close()
             finally:
-                await self._agent_pool.close()
+                await self.agent_pool.close()
 
     async def run(self, new_agents: NewAgents, watch: Watch) -> BuildResult:
-        plan, options = self._loaded.plan, self._options
+        plan, options = self.loaded.plan, self.options
         baseline = Candidate(id=1, plan=plan)
-        run = reviewed_run(self._case, plan)
-        draw = FileDraw(options.seed, options.rows, reviewed_files(self._case, run))
+        run = reviewed_run(self.case, plan)
+        draw = FileDraw(options.seed, options.rows, reviewed_files(self.case, run))
         rows = await self._in_time(
-            read_datasets(self._loaded, self._case, self._emit, options, draw), "reading the documents"
+            read_datasets(self.loaded, self.case, self.emit, options, draw), "reading the documents"
         )
-        gold = reviewed(self._case, run, rows)
+        gold = reviewed(self.case, run, rows)
         books, terms = code_books(plan, rows), joined_terms(plan, rows)
         sample = Sample.draw(rows, options.seed, first=gold.records, count=options.rows, books=books, terms=terms)
         count = sample.enough(options.rows)
         fields = source_fields(sample)
-        self._runner.source_fields = fields
-        self._runner.whole = {name: round(draw.times * len(rows)) for name, rows in sample.documents.items()}
+        self.runner.source_fields = fields
+        self.runner.whole = {name: round(draw.times * len(rows)) for name, rows in sample.documents.items()}
         name = options.agent_model or plan.default_model
-        backend = await self._in_time(self._agent_pool.model(name), "loading the model")
-        reader = await self._in_time(self._pool.model(plan.default_model), "loading the model")
-        agents = new_agents(CountingModel(backend, self._asking, self._runner.reuse), gold)
+        backend = await self._in_time(self.agent_pool.model(name), "loading the model")
+        reader = await self._in_time(self.pool.model(plan.default_model), "loading the model")
+        agents = new_agents(CountingModel(backend, self.asking, self.runner.reuse), gold)
         evaluation = Evaluation(
-            runner=self._runner,
+            runner=self.runner,
             rater=agents.rater,
             proposer=agents.proposer,
             observe=agents.observe,
-            speed=self._speed,
+            speed=self.speed,
             sample=sample,
             user=plan,
             facts=Facts(context_tokens=reader.context_tokens, models=options.other_models, source_fields=fields),
-            emit=self._emit,
+            emit=self.emit,
             measure=options.measure,
-            clock=self._clock,
+            clock=self.clock,
             ids=itertools.count(baseline.id + 1),
         )
         search = Search(evaluation, baseline, count, options.depth)
@@ -216,9 +215,9 @@ class _Build:
 
     async def _work(self, search: Search, baseline: Candidate, count: int, outcome: _Outcome) -> None:
         share = 1.0 if search.is_one_whole else SEARCH_SHARE  # of one there is no other to compare besides
-        await search.optimise(self._budget.share(self._budget.left * share))
+        await search.optimise(self.budget.share(self.budget.left * share))
         rows = max([count, *(contest.level for contest in search.contests if contest.depth == 0)])
-        outcome.finals = await compare_wholes(search, baseline, rows, search.evaluation, self._budget)
+        outcome.finals = await compare_wholes(search, baseline, rows, search.evaluation, self.budget)
 
     async def _stoppable(self, work: Coroutine[Any, Any, None]) -> bool:
         """Work to the end; return whether the user stopped it, which ends it as if the time were over."""
@@ -226,7 +225,7 @@ class _Build:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._budget.stop()
+            self.budget.stop()
             task.cancel()
             await asyncio.wait([task])
             if not task.cancelled():
@@ -236,21 +235,21 @@ class _Build:
 
     async def _in_time(self, work: Awaitable[Result], doing: str) -> Result:
         try:
-            async with self._budget.limit():
+            async with self.budget.limit():
                 return await work
         except OutOfTime as error:
             raise UsageError(
-                f"the {self._options.minutes:g} minutes ran out while {doing}",
+                f"the {self.options.minutes:g} minutes ran out while {doing}",
                 advice="Allow more minutes; what was read is kept, so the next attempt begins where this one ended.",
             ) from error
 
     # -- what is told --------------------------------------------------------------------------------------------
 
     def _tell_start(self, baseline: Candidate, count: int, rows: int, agent: str, gold: Gold) -> None:
-        plan, options = self._loaded.plan, self._options
-        self._emit(
+        plan, options = self.loaded.plan, self.options
+        self.emit(
             BuildStarted(
-                case=str(self._case.path),
+                case=str(self.case.path),
                 model=options.settings.model or plan.default_model,
                 agent_model=agent,
                 minutes=options.minutes,
@@ -271,8 +270,8 @@ class _Build:
             return outcome.times * sample.characters() / max(1, sample.characters(rows or count))
 
         points, user_point = points_of(finals, folder, search.contests)
-        status = "stopped" if stopped else "finished" if self._budget.left else "out of time"
-        policy, is_late = self._options.policy, status == "out of time"
+        status = "stopped" if stopped else "finished" if self.budget.left else "out of time"
+        policy, is_late = self.options.policy, status == "out of time"
         outcome.choice = choice_of(policy, search.best, finals, points, user_point, is_late=is_late)
         if not stopped and await self._stoppable(self._guard(search, outcome, points, user_point)):
             status = "stopped"
@@ -284,14 +283,14 @@ class _Build:
             own=user_point,
             front=_front(points, user_point, outcome.choice),
             choice=outcome.choice,
-            reuse=self._runner.reuse,
-            seconds=self._budget.spent,
+            reuse=self.runner.reuse,
+            seconds=self.budget.spent,
             sample=_rated_rows(search, finals) or count,
             rows=round(outcome.times * sample.size),
             folder=folder(count),
-            options=self._options,
+            options=self.options,
         )
-        self._emit(_finished(result))
+        self.emit(_finished(result))
         return result
 
     async def _guard(self, search: Search, outcome: _Outcome, points: list[Point], user_point: Point) -> None:
@@ -303,7 +302,7 @@ class _Build:
         contest, entry = _tried(search, outcome.finals, choice.plan)
         if not entry.outputs:
             return
-        count, budget = max(entry.outputs), Budget(SECONDS, clock=self._clock)
+        count, budget = max(entry.outputs), Budget(SECONDS, clock=self.clock)
         placed = await guards(search.evaluation, entry.candidate.plan, count, budget)
         if not placed:
             return

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from engine.directives.division import named_kinds
 from engine.directives.wording import task_of
+from engine.documents.document import Line
 from engine.evidence.items import leaves
-from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate
-from engine.executor.results import result_columns
+from engine.evidence.locate import locate
+from engine.evidence.text_index import Located, TextIndex
+from engine.executor.results import ancestors_of, result_columns
 from engine.language.binding import parts_of
 from engine.language.schema import Enum, ListOf, Schema
 from engine.language.schema_types import Nullable, quotes_in
@@ -21,6 +23,7 @@ from engine.language.templates import Template
 from engine.operators.map import Map
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput, folded
 from engine.optimizer.packing import shown
+from engine.optimizer.sample_runs import SampledRun
 from engine.plan.frozen import thaw
 from engine.plan.node import Node
 from engine.plan.plan import Plan
@@ -44,49 +47,34 @@ _AT_MOST = re.compile(
 _OR_FEWER = re.compile(r"\W*(?:\w+\W+){0,2}(?:or (?:fewer|less)|at (?:the )?most|at maximum|maximum)\b")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed:
-    """What a run on sample rows ended with.
-
-    `inputs` are the sample rows, `rows` the results in order; `ancestors` lists the rows that one was made from
-    (EvidenceFinder.ancestors). `failed` are lines about rows that failed, `rejected` the reasons by sample row.
-    """
-
-    inputs: Sequence[Row]
-    rows: Sequence[Row]
-    ancestors: Callable[[Row], Sequence[Row]]
-    failed: Sequence[str] = ()
-    rejected: Mapping[RowId, str] | None = None
-    seconds: float = 0.0
-    tokens: int = 0
-
-
-def plan_output(plan: Plan, observed: Observed, *, columns: Sequence[str] = (), task: Plan | None = None) -> PlanOutput:
-    """Make a plan's output of what a run ended with.
+def plan_output(
+    run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
+) -> PlanOutput:
+    """Make what is rated of a run on sample rows (engine.optimizer.evaluating.Observe).
 
     The cells are those of `columns`, or the plan's results without what rows had before. Their values are looked for in
     the texts of the sample rows they come from, in any form that evidence knows (engine.evidence.locate). `task` is the
-    plan that the user wrote, where `plan` is a rewrite of it: she says what must be a quote, not the rewrite.
+    plan that the user wrote: where the run is of a rewrite, she says what must be a quote, not the rewrite.
     """
-    sources = {row.id: _Source(row) for row in observed.inputs}
-    made_from = {row.id: _sources_of(row, observed.ancestors, sources) for row in observed.rows}
-    fields = columns or _own_columns(plan, observed.rows, made_from, sources)
-    looking = _Looking(_choices(plan) | _choices(task or plan), _quoting_fields(task or plan))
-    rows = tuple(_output_row(row, fields, made_from[row.id], sources, looking) for row in observed.rows)
+    plan = run.plan
+    sources = {row.id: _Source(row) for row in inputs}
+    made_from = {row.id: _sources_of(row, run.every, sources) for row in run.rows}
+    fields = columns or _own_columns(plan, run.rows, made_from, sources)
+    looking = _Looking(_choices(plan) | _choices(task), _quoting_fields(task))
     return PlanOutput(
         plan=plan,
-        inputs={row.id: thaw(row.values) for row in observed.inputs},
-        rows=rows,
-        failed=tuple(observed.failed),
-        seconds=observed.seconds,
-        tokens=observed.tokens,
-        rejected=dict(observed.rejected or {}),
-        limits=_limits(task or plan),
-        counts=_counts(task or plan),
-        optional=_optional(task or plan),
-        asked=folded("\n".join(_prompts(plan) + (_prompts(task) if task else []))),
-        listing={field: task_of(prompt) for field, prompt in _listing(task or plan).items()},
-        prompts=_listing(task or plan),
+        inputs={row.id: thaw(row.values) for row in inputs},
+        rows=tuple(_output_row(row, fields, made_from[row.id], sources, looking) for row in run.rows),
+        failed=run.failed,
+        seconds=seconds,
+        tokens=run.tokens,
+        rejected={row.id: run.rejected[row.id] for row in inputs if row.id in run.rejected},
+        limits=_limits(task),
+        counts=_counts(task),
+        optional=_optional(task),
+        asked=folded("\n".join(_prompts(plan) + _prompts(task))),
+        listing={field: task_of(prompt) for field, prompt in _listing(task).items()},
+        prompts=_listing(task),
     )
 
 
@@ -102,7 +90,7 @@ class _Source:
         texts = [shown(value) for value in self.row.values.values() if value is not None]
         lines = [line for text in texts for line in text.split("\n")]
         document = self.row.document_id or DocumentId(self.row.id)
-        return TextIndex(SourceText(document, [SourceLine(n, 1, line) for n, line in enumerate(lines, 1)]))
+        return TextIndex(document, [Line(n, 1, line) for n, line in enumerate(lines, 1)])
 
     def supports(self, text: str) -> bool:
         """Say whether a text told in other words is about what stands here: its numbers, and most of its words."""
@@ -158,11 +146,9 @@ def _output_row(
     return OutputRow(id=row.id, cells=tuple(cells), sources=tuple(made_from))
 
 
-def _sources_of(
-    row: Row, ancestors: Callable[[Row], Sequence[Row]], sources: Mapping[RowId, _Source]
-) -> tuple[RowId, ...]:
+def _sources_of(row: Row, every: Mapping[RowId, Row], sources: Mapping[RowId, _Source]) -> tuple[RowId, ...]:
     """Return the sample rows that a row was made from, in the order of the sample."""
-    behind = {row.id, *(ancestor.id for ancestor in ancestors(row))}
+    behind = {row.id, *(ancestor.id for ancestor in ancestors_of(row, every))}
     return tuple(id for id in sources if id in behind)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any
 
 from engine.operators.asking.lengths import NEXT_TRY, cut
@@ -14,20 +13,16 @@ MARK_TOKENS = 12
 """Room for the words that say how much was left out of a text."""
 
 
-class Priority(IntEnum):
-    """What is kept before what else where a prompt does not fit: the lowest number first."""
-
-    REFERENCED = 1
-    OTHER = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One attribute as a prompt shows it. `left_out` are the characters that its text does not show."""
+    """One attribute as a prompt shows it. Where a prompt does not fit, those that are `referenced` are kept first.
+
+    `left_out` are the characters that its text does not show.
+    """
 
     name: str
     text: str
-    priority: Priority
+    referenced: bool
     left_out: int = 0
 
 
@@ -38,11 +33,7 @@ def shown(value: Any) -> str:
 
 def input_parts(values: Mapping[str, Any], referenced: Collection[str]) -> list[Part]:
     """Make parts of a row's attributes: those that a prompt names come before the others."""
-    named = frozenset(referenced)
-    return [
-        Part(name, shown(value), Priority.REFERENCED if name in named else Priority.OTHER)
-        for name, value in values.items()
-    ]
+    return [Part(name, shown(value), name in referenced) for name, value in values.items()]
 
 
 def pack(parts: Sequence[Part], room_tokens: int, count: Callable[[str], int]) -> tuple[Part, ...]:
@@ -54,8 +45,8 @@ def pack(parts: Sequence[Part], room_tokens: int, count: Callable[[str], int]) -
     """
     packed = {number: part for number, part in enumerate(parts)}
     left = room_tokens
-    for priority in Priority:
-        rank = {number: part for number, part in packed.items() if part.priority is priority}
+    for referenced in (True, False):
+        rank = {number: part for number, part in packed.items() if part.referenced is referenced}
         packed |= _fitted(rank, max(0, left), count)
         left -= sum(_tokens(packed[number], count) for number in rank)
     return tuple(packed[number] for number in range(len(parts)))

@@ -269,7 +269,7 @@ class _PlanRun:
     def costs_alone(self) -> dict[str, Cost]:
         """Return what the calls of each model take where no other plan ran before."""
         read = {model: round(sum(blocks.values())) for model, blocks in self._blocks.items()}
-        return {model: replace(cost, read_tokens=read[model]) for model, cost in self.costs.items()}
+        return {model: cost._replace(read_tokens=read[model]) for model, cost in self.costs.items()}
 
     def _add(self, source: str, rows: Sequence[Row]) -> None:
         self._sources[source] = rows

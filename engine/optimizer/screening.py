@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from engine.directives.base import Facts, Params, Place
+from engine.directives.base import AnyDirective, Facts, Params, Place, Site
 from engine.errors import RedwellError
+from engine.language.binding import parts_of
 from engine.language.checks import check
+from engine.language.schema import ListOf, Schema
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.evaluating import Evaluation, examples_of
-from engine.optimizer.expecting import Fitting
 from engine.optimizer.proposing import Proposal
+from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
 from models.errors import ModelError
@@ -36,6 +38,12 @@ MOST_REWRITTEN = 2000
 
 MOST_CROSSED = 3
 """Of the best rewrites, so many are looked at for two that can be put together."""
+
+LONG_TOKENS = 1500
+"""A text from which on a small model overlooks things."""
+
+Fitting = tuple[AnyDirective, Site]
+"""A directive, and where it fits."""
 
 Trial = tuple[Fitting, Params]
 """A directive at a place, with the parameters to try."""
@@ -197,6 +205,35 @@ class Screening:
         """Say what a static check finds wrong with a rewritten plan; "" for nothing."""
         problems = check(plan, source_fields=self.evaluation.facts.source_fields)
         return next((str(problem) for problem in problems if problem.severity == "error"), "")
+
+
+def promising(fitting: Sequence[Fitting], gains: Mapping[str, Sequence[float]]) -> list[Fitting]:
+    """Sort directives by what they gained at other places of this build, then by what is expected of them.
+
+    Those go first that mostly help with answers and texts of this shape. Nothing is left out for it: what time is left
+    for is tried.
+    """
+
+    def expected(fit: Fitting) -> tuple[float, float]:
+        directive, site = fit
+        gained = gains.get(directive.name, ())
+        usual = directive.prior
+        if may_overlook(site.nodes, site.facts):
+            usual += directive.prior_of_long_texts
+        return (sum(gained) / len(gained) if gained else 0.0, usual)
+
+    return sorted(fitting, key=expected, reverse=True)
+
+
+def may_overlook(nodes: Iterable[Node], facts: Facts) -> bool:
+    """Say whether lists are asked for of a long text: much is overlooked then, and what is written looks right."""
+    return max(facts.field_tokens.values(), default=0) >= LONG_TOKENS and lists_are_asked(nodes)
+
+
+def lists_are_asked(nodes: Iterable[Node]) -> bool:
+    """Say whether some operator writes a list."""
+    schemas = (schema for node in nodes for _, schema in parts_of(node, Schema))
+    return any(isinstance(field.type, ListOf) for schema in schemas for field in schema.fields)
 
 
 def in_turn(fitting: Sequence[Fitting]) -> list[Trial]:

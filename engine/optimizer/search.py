@@ -25,10 +25,9 @@ from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
 from engine.optimizer.evaluating import Evaluation
 from engine.optimizer.events import PlaceFinished, PlaceStarted
-from engine.optimizer.expecting import lists_are_asked, promising
 from engine.optimizer.rating import HIGHEST, MARGIN
 from engine.optimizer.sampling import MOST_RUNGS, enlarged, rungs
-from engine.optimizer.screening import Screening, Trial, in_turn, other_sizes
+from engine.optimizer.screening import Screening, Trial, in_turn, lists_are_asked, other_sizes, promising
 from engine.optimizer.stored_outcomes import Cost
 from engine.plan.node import Node
 from engine.plan.plan import Plan

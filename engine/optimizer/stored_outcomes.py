@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import add
+from typing import Any, NamedTuple
 
 from engine.operators.base import Outcome, Rejected
 from engine.optimizer.prefixes import Blocks
@@ -12,8 +13,7 @@ from engine.plan.frozen import digest_of
 from engine.rows import DocumentId, Row, RowId, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """What model calls took: `read_tokens` are those of prompts that the model had not just read for another call.
 
     Which call that was depends on what ran before; of a whole plan it is counted anew (`engine.optimizer.prefixes`).
@@ -27,13 +27,7 @@ class Cost:
 
     def plus(self, other: Cost) -> Cost:
         """Add."""
-        return Cost(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.read_tokens + other.read_tokens,
-            self.sampled_tokens + other.sampled_tokens,
-            self.forced_tokens + other.forced_tokens,
-        )
+        return Cost(*map(add, self, other))
 
     @property
     def tokens(self) -> int:
@@ -58,11 +52,10 @@ def row_digest(row: Row) -> str:
 def made_to_json(made: Made, given: Sequence[Row]) -> dict[str, Any]:
     """Write an outcome without failed rows, and without its decisions, which only a run's ledger needs."""
     at = {row.id: number for number, row in enumerate(given)}
-    cost = made.cost
     return {
         "rows": [_row_to(row, given, at) for row in made.outcome.rows],
         "rejected": [[at[item.row.id], item.reason] for item in made.outcome.rejected],
-        "cost": [cost.calls, cost.prompt_tokens, cost.read_tokens, cost.sampled_tokens, cost.forced_tokens],
+        "cost": list(made.cost),
         "blocks": {digest: round(tokens, 2) for digest, tokens in made.blocks.items()},
     }
 

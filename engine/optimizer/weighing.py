@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.operators.bias import LEAST_SPREAD, PRIOR_SLOPE, Bias
-from engine.operators.vote import FEWEST
+from engine.operators.bias import FEWEST, LEAST_SPREAD, PRIOR_SLOPE, Bias
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.pooling import Unit, reading_of, told_by, units_of
 from engine.rows import RowId

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from engine.errors import PipelineError
 from engine.language.problems import Finding
 from engine.language.schema import Schema, Type
+from engine.rows import Row
 
 LEFT, RIGHT = "_left", "_right"
 """What a join appends to the name of a field that both of its sides have."""
@@ -61,15 +63,34 @@ class Node:
 
     `kind` is the YAML `type`. `sample`: work on so many rows, the first ones, while a pipeline is being written; the
     executor sees to it. A subclass lives in its operator's module and is listed in engine.operators.registry.
-    `refused` are keys that peers have and that cannot work here, each with the reason. Properties say what holds for an
-    operator that has no key of that name.
+    `refused` are keys that peers have and that cannot work here, each with the reason. `limit_counts`: `limit` counts
+    the work items that are begun, or the rows that are kept (filter). Properties say what holds for an operator that
+    has no key of that name.
     """
 
     kind: ClassVar[str]
+    limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
     refused: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     name: str
     sample: int | None = None
+
+    def require(self, condition: bool, message: str, advice: str = "") -> None:
+        """Raise PipelineError naming the operator unless `condition` holds; for `__post_init__`."""
+        if not condition:
+            raise PipelineError(message, advice=advice, operator=self.name)
+
+    def require_at_least(self, **least: int) -> None:
+        """Raise PipelineError if a number of the node is smaller than that; None is not."""
+        for key, smallest in least.items():
+            value = getattr(self, key)
+            self.require(value is None or value >= smallest, f"{key} must be at least {smallest}, not {value}")
+
+    def require_alone(self, key: str, others: Mapping[str, bool], advice: str) -> None:
+        """Raise PipelineError if one of the other keys is set too; `advice` may name the `{first}` of them."""
+        both = [other for other, is_set in others.items() if is_set]
+        advice = advice.format(first="".join(both[:1]))
+        self.require(not both, f"{key} and {', '.join(both)} cannot be combined", advice)
 
     @cached_property  # not a property: a required key could not take its place
     def schema(self) -> Schema | None:
@@ -105,6 +126,13 @@ class Node:
     def limit(self) -> int | None:
         """Return how many rows or groups are worked on at most; None for all."""
         return None
+
+    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each.
+
+        A row that can be in no group is in none of them.
+        """
+        return [[row] for row in rows]
 
     def problems(self) -> Iterator[Finding]:
         """Say what is wrong, or odd, beyond what `__post_init__` refuses."""

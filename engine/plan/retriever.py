@@ -103,14 +103,10 @@ class Retriever:
     @property
     def modes(self) -> tuple[IndexType, ...]:
         """Return the indexes that are asked."""
-        match self.query.mode:
-            case "fts":
-                return ("fts",)
-            case "embedding":
-                return ("embedding",)
-            case "hybrid":
-                return ("fts", "embedding")
-        return self.kinds
+        mode = self.query.mode
+        if mode is None:
+            return self.kinds
+        return ("fts", "embedding") if mode == "hybrid" else (mode,)
 
     @property
     def embedding_phrase(self) -> Template | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from engine.errors import UsageError
@@ -118,15 +119,6 @@ def _pointed_at(dataset: Dataset, location: Path) -> Dataset:
     kinds: Mapping[str, DatasetType] = {CASE_SUFFIX: "case", **dict.fromkeys(DATA_SUFFIXES, "file")}
     kind = kinds.get(location.suffix.lower(), "folder") if location.is_file() else "folder"
     keeps_sheet = kind == "file" and location.suffix.lower() == Path(dataset.path).suffix.lower()
-    return replace(
-        dataset,
-        type=kind,
-        path=str(location),
-        sheet=dataset.sheet if keeps_sheet else "",
-        glob=dataset.glob if kind == "case" else (),
-        tags=dataset.tags if kind == "case" else (),
-        starred=dataset.starred and kind == "case",
-        words=dataset.words if kind == "case" else "",
-        documents=dataset.documents if kind == "case" else (),
-        data=(),
-    )
+    case_keys: dict[str, Any] = {"glob": (), "tags": (), "starred": False, "words": "", "documents": ()}
+    gone = {} if kind == "case" else case_keys
+    return replace(dataset, type=kind, path=str(location), sheet=dataset.sheet if keeps_sheet else "", data=(), **gone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,5 @@ def write_gold(case: Case, run_id: str, file: Path) -> int:
 
 
 def _as_json(row: GoldRow) -> dict[str, Any]:
-    return {
-        "row": row.row_id,
-        "documents": list(row.documents),
-        "values": dict(row.values),
-        "verdict": row.verdict,
-        "judged": list(row.judged),
-        "rejected": list(row.rejected),
-        "note": row.note,
-    }
+    said = asdict(row)
+    return {"row": said.pop("row_id"), **said}

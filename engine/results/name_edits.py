@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from engine.custody.recording import save_review
 from engine.errors import UsageError
+from engine.results.decisions import pipeline_of, write_pairs
 from engine.results.names import forms_in, forms_of, operator_of, renamed
-from engine.results.pairs import pipeline_of, write_pairs
 from engine.results.shown import NamePair, NamesChanged, PairKind
 from engine.results.table import ResultView, result_view
 from engine.results.values import items

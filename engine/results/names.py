@@ -9,7 +9,8 @@ from threading import Lock
 from typing import Any
 
 from engine.errors import UsageError
-from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
+from engine.evidence.locate import locate
+from engine.evidence.text_index import TextIndex
 from engine.executor.case_documents import load_document
 from engine.loader import parse_pipeline
 from engine.operators.mentions import shown
@@ -26,14 +27,6 @@ MOST_PLACES = 3
 KEPT_INDEXES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A field that an operator resolves; `column` of the results holds its values."""
-
-    operator: str
-    column: str
-
-
 @dataclass(frozen=True)
 class Forms:
     """What an operator was given and what it made of it: by its output row, the form, and the row it came from."""
@@ -45,12 +38,12 @@ class Forms:
     """By form: the rows that had it."""
 
 
-def resolved_columns(case: Case, run_id: str) -> list[Resolved]:
-    """List the columns of the results that an operator resolved, the last operator of each."""
+def resolved_columns(case: Case, run_id: str) -> dict[str, str]:
+    """Map the columns of the results that an operator resolved to the last operator that did."""
     plan = parse_pipeline(case.runs.get(run_id).pipeline_yaml).plan
     nodes = [node for step in plan.steps for node in plan.nodes(step) if isinstance(node, Resolve)]
     last = {field: node.name for node in nodes for field in node.fields}
-    return [Resolved(last[column], column) for column in case.result_rows.columns(run_id) if column in last]
+    return {column: last[column] for column in case.result_rows.columns(run_id) if column in last}
 
 
 def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory:
@@ -78,7 +71,7 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
 
 def operator_of(case: Case, run_id: str, column: str) -> str:
     """Return the operator that resolved a column; raises UsageError when none did."""
-    operators = {resolved.column: resolved.operator for resolved in resolved_columns(case, run_id)}
+    operators = resolved_columns(case, run_id)
     if column not in operators:
         known = ", ".join(operators) or "none: the pipeline has no operator resolve"
         raise UsageError(f"no operator resolved the column {column!r}", advice=f"Resolved columns: {known}.")
@@ -155,8 +148,7 @@ class _Places:
     def _index(self, document: str) -> tuple[str, TextIndex]:
         if document not in self._indexes:
             loaded = load_document(self._case, DocumentId(document))
-            lines = tuple(SourceLine(line.number, line.page, line.text) for line in loaded.lines)
-            self._indexes[document] = loaded.filename, TextIndex(SourceText(DocumentId(document), lines))
+            self._indexes[document] = loaded.filename, TextIndex(DocumentId(document), loaded.lines)
         return self._indexes[document]
 
 

@@ -15,8 +15,7 @@ from typing import Any
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.results.doubt import doubt_of
-from engine.results.new_rows import new_rows
-from engine.results.same_question import runs_of_question
+from engine.results.same_question import new_rows, runs_of_question
 from engine.results.values import date_of, is_empty, items, leaves, number_of, shown, sort_key
 from engine.values.base import ORIGINAL
 from engine.values.cells import is_typed, parts
@@ -64,16 +63,18 @@ class ResultView:
         book: ReviewBook,
         new: frozenset[str] | None = None,
         runs: frozenset[str] = frozenset(),
+        identities: Mapping[str, RowIdentity] | None = None,
     ) -> None:
         """Take the rows in their order; `new` are the ids of those that the last run of the question had not.
 
         `runs` are those of the question, this one too: what was reviewed in them and is not here is counted.
+        `identities` are those of the rows, if they are known already.
         """
         self.columns = tuple(columns)
         self.new = new
         self.runs = runs
         self.rows = rows
-        self._identities: Mapping[str, RowIdentity] | None = None
+        self._identities = identities
         self._numbers = {row.id: row.number for row in rows}
         self.reviews = self._review(book)
         self.values = [
@@ -84,15 +85,7 @@ class ResultView:
 
     def with_reviews(self, book: ReviewBook) -> ResultView:
         """Return the same rows with other reviews."""
-        view = ResultView(self.columns, self.rows, ReviewBook(()), self.new, self.runs)
-        view._identities = self._identities  # noqa: SLF001 - its own class
-        return view._reviewed(book)  # noqa: SLF001
-
-    def _reviewed(self, book: ReviewBook) -> ResultView:
-        self.reviews = self._review(book)
-        for number, review in self.reviews.items():
-            self.values[number] = review.values(self.rows[number].values)
-        return self
+        return ResultView(self.columns, self.rows, book, self.new, self.runs, self._identities)
 
     def _review(self, book: ReviewBook) -> dict[int, RowReview]:
         """Look at the rows that edits were made on; at all rows where some were made on rows that are not here as such.

@@ -15,7 +15,7 @@ from engine.results.values import is_empty, shown
 from engine.text.dates import PartialDate, date_mentions, parse_date
 from engine.values.base import PROBLEM
 from engine.values.cells import dated_parts, is_typed
-from storage.export.table import ResultRow, ResultTable, free_name
+from storage.export.table import ResultTable, free_name
 
 SAMPLED_CELLS = 200
 """Filled cells that tell whether a column holds dates."""
@@ -71,16 +71,10 @@ class Timeline:
 
 def make_timeline(rows: Iterable[tuple[str, Any]], column: str) -> Timeline:
     """Order rows, given as id and cell of the column, by the dates in the cell."""
-    entries: list[Entry] = []
-    undated: list[Undated] = []
-    for row, value in rows:
-        for item in _read(row, column, value):
-            if isinstance(item, Entry):
-                entries.append(item)
-            else:
-                undated.append(item)
+    items = [item for row, value in rows for item in _read(row, column, value)]
+    entries = [item for item in items if isinstance(item, Entry)]
     entries.sort(key=lambda entry: (entry.first, entry.last))  # equal dates stay in the order of the rows
-    return Timeline(column, tuple(_with_gaps(entries)), tuple(undated))
+    return Timeline(column, tuple(_with_gaps(entries)), tuple(item for item in items if isinstance(item, Undated)))
 
 
 def date_columns(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -109,13 +103,9 @@ def timeline_table(table: ResultTable, column: str) -> ResultTable:
     added: list[str] = []
     for name in ("timeline_date", "days_without_entry", "no_sure_date"):
         added.append(free_name(name, {*table.columns, *added}))
-    rows = [_dated(by_id[e.row], dict(zip(added, (e.date, e.gap_days, None), strict=True))) for e in timeline.entries]
-    rows += [
-        _dated(
-            by_id[u.row], dict(zip(added, (None, None, f"{u.text}: {u.reason}" if u.text else u.reason), strict=True))
-        )
-        for u in timeline.undated
-    ]
+    said: list[tuple[str, tuple[Any, ...]]] = [(e.row, (e.date, e.gap_days, None)) for e in timeline.entries]
+    said += [(u.row, (None, None, f"{u.text}: {u.reason}" if u.text else u.reason)) for u in timeline.undated]
+    rows = [replace(by_id[id], values={**by_id[id].values, **dict(zip(added, new, strict=True))}) for id, new in said]
     return replace(table, columns=(*added, *table.columns), rows=tuple(rows), plain=table.plain | frozenset(added))
 
 
@@ -134,10 +124,6 @@ def gap_in_words(before: datetime.date, after: datetime.date) -> str:
     if days >= _WEEKS_IN_WORDS:
         return f"{days // 7} weeks without an entry"
     return f"{days} {'day' if days == 1 else 'days'} without an entry"
-
-
-def _dated(row: ResultRow, added: Mapping[str, Any]) -> ResultRow:
-    return replace(row, values={**row.values, **added})
 
 
 def _with_gaps(entries: Sequence[Entry]) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""Three forms of a text, from faithful to forgiving: collapsed, plain, and its words."""
+"""Forms of a text, from faithful to forgiving: collapsed, plain, its words, and their stems."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ _CONFUSED = str.maketrans(
 )
 _UNSEEN = str.maketrans("", "", ",-")
 
+_STEM_LETTERS = 5
+"""Letters by which words of a question and of lines are compared, so that "effect" and "effective" are one."""
+
+_SHORTEST_STEM = 4
+_SAYS_NOTHING = frozenset(
+    {"what", "which", "when", "where", "does", "this", "that", "date", "dates", "with", "from"}
+    | {"much", "many", "amount", "amounts"}
+)
+
 
 def plain(text: str) -> str:
     """Collapse whitespace and write quotes, dashes, ligatures and wide letters the plain way; case is kept."""
@@ -58,3 +67,13 @@ def words(text: str) -> list[str]:
 def misreading(word: str) -> str:
     """Write letters and digits that OCR confuses as one of them: folded words that differ only so become equal."""
     return word.translate(_CONFUSED)
+
+
+def stems(text: str) -> set[str]:
+    """Return the beginnings of the words that say what a text is about; numbers and short words are left out.
+
+    >>> sorted(stems("When does it take effect?"))
+    ['effec', 'take']
+    """
+    content_words = (word for word in words(plain(text)) if len(word) >= _SHORTEST_STEM and word not in _SAYS_NOTHING)
+    return {word[:_STEM_LETTERS] for word in content_words if not word.isdigit()}

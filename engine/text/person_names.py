@@ -14,12 +14,7 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 
 from engine.text.normalise import LETTER_FOR_DIGIT, fold, misreading, plain
-from engine.text.vocabulary import NOT_NAMES, STARTERS
-
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from engine.text.vocabulary import NOT_NAMES, STARTERS, word_set
 
 _RANKS = {
     spelling: rank
@@ -55,30 +50,32 @@ _RANKS = {
 }
 """Each way to write a rank, and the rank."""
 
-_FORMS_OF_ADDRESS = _set(
+_FORMS_OF_ADDRESS = word_set(
     "police mr mrs ms miss dr defendant defendants plaintiff complainant witness subject named accused"
 )
 TITLES = _RANKS.keys() | _FORMS_OF_ADDRESS
 """Ranks and forms of address, which make the capitalised word behind them a name."""
 
-_BESIDE_TITLES = _set("the of acting retired ret former formerly ex")
-_BEFORE_TITLES = _set("special staff master first second 1st 2nd sr correctional corrections field training")
+_BESIDE_TITLES = word_set("the of acting retired ret former formerly ex")
+_BEFORE_TITLES = word_set("special staff master first second 1st 2nd sr correctional corrections field training")
 """Words that are part of a rank where one follows: `Special Agent`, `Staff Sgt.`"""
-_GRADES = _set("ii iii iv")
+_GRADES = word_set("ii iii iv")
 _ABBREVIATED = frozenset(spelling for spelling, rank in _RANKS.items() if spelling != rank)
-_ALSO_SURNAMES = _set("major marshal constable sheriff judge")
-_NOBODY = _set("unknown unidentified unnamed undisclosed redacted anonymous none na esq")
+_ALSO_SURNAMES = word_set("major marshal constable sheriff judge")
+_NOBODY = word_set("unknown unidentified unnamed undisclosed redacted anonymous none na esq")
 SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "ii": "ii", "2nd": "ii", "iii": "iii", "3rd": "iii", "iv": "iv"}
 _DEGREE = re.compile(
     r"(?:,\s*|(?<=[^\W_]{3})\s+)(M\.?\s?D|Ph\.?\s?D|R\.?N|D\.?D\.?S|C\.?P\.?A|J\.?D|Esq)\b\.?(?=\s*(?:,|$))",
     re.IGNORECASE,
 )
-PARTICLES = _set("de la las los del della dela di da dos van von der den le du st saint san o mc mac el al bin ben ter")
-ALSO_FIRST_NAMES = _set("al ben mac")
+PARTICLES = word_set(
+    "de la las los del della dela di da dos van von der den le du st saint san o mc mac el al bin ben ter"
+)
+ALSO_FIRST_NAMES = word_set("al ben mac")
 """Particles that, before a surname and with nothing in front of them, are a first name."""
 
 _NICKNAMES = tuple(
-    _set(group)
+    word_set(group)
     for group in (
         "michael mike mick",
         "william bill will billy",

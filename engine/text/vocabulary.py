@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-NEVER_LAST = _words(
+NEVER_LAST = word_set(
     """
     sgt sgts ofc ofcs off ofcr lt lieut det dets insp inv capt cpt cpl pfc ptl ptlm maj col cmdr chf supt dep dpty
     tpr agt
@@ -19,10 +20,10 @@ NEVER_LAST = _words(
 )
 """Titles, citations and months: a name, a number or the rest of a citation follows."""
 
-NUMBER_FOLLOWS = _words("nos p pp c ch vol apt ste rm bldg pg ln item art sec rt rte hwy unit badge star")
+NUMBER_FOLLOWS = word_set("nos p pp c ch vol apt ste rm bldg pg ln item art sec rt rte hwy unit badge star")
 """Not a sentence's end when a number follows ('Apt. 2')."""
 
-SOMETIMES_LAST = _words(
+SOMETIMES_LAST = word_set(
     """
     st ave blvd rd ct pl pkwy hwy jr sr ii iii esq inc corp co ltd llc llp bros dept div pct precinct etc
     mt ft lbs lb oz in hr hrs min mins sec yr yrs govt natl intl bldg
@@ -30,7 +31,7 @@ SOMETIMES_LAST = _words(
 )
 """A sentence's end only when a word follows that starts sentences ('on Main St. He left.')."""
 
-STARTERS = _words(
+STARTERS = word_set(
     """
     the a an he she it they we i you this that these those there his her its their our my
     on in at as after before when while during upon once then if although because since however moreover
@@ -40,17 +41,17 @@ STARTERS = _words(
 )
 """Words that, capitalised, most likely start a sentence."""
 
-BEFORE_NAMES = _words(
+BEFORE_NAMES = word_set(
     "yesterday today tomorrow later afterwards eventually meanwhile nevertheless unlike did does was were is"
 )
 """Words that, capitalised, stand before a name and are no part of it ('Yesterday Harmon left.')."""
 
-TIMES = _words("a.m p.m am pm")
+TIMES = word_set("a.m p.m am pm")
 
-TIME_OPENERS = _words("on at by around about approximately after before since until from sometime")
+TIME_OPENERS = word_set("on at by around about approximately after before since until from sometime")
 """First words of a sentence that opens with a time ('At 11:30 p.m. Ofc. Doe arrived.')."""
 
-AFTER_TIME = _words(
+AFTER_TIME = word_set(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december est edt cst cdt mst mdt pst pdt et ct
@@ -58,7 +59,7 @@ AFTER_TIME = _words(
 )
 """Words that go on with the time before them ('8:30 p.m. Friday')."""
 
-NOT_NAMES = _words(
+NOT_NAMES = word_set(
     """
     department office city county state court district division unit report complaint complainants force use
     excessive unknown allegation allegations incident internal affairs conduct misconduct arrest false search seizure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,30 +23,33 @@ from engine.values.registry import names
 from models.paths import expanded
 
 _ORIGINAL_FIELD = Field(ORIGINAL, Scalar("string"))
-TOKENS_OF_FIELD = 12
+_TOKENS_OF_FIELD = 12
 _KEYS = ("fields", "description")
 
 
 @dataclass(frozen=True, slots=True)
-class Declared(ValueType):
-    """A type of a pipeline: the model writes the text as it stands, then the fields of `record`.
+class OfFields(ValueType):
+    """A type under a name that a user gives: the model writes the text as it stands, then the fields of `record`."""
 
-    The fields may be value types themselves. `note` tells the model what it is.
-    """
-
-    name = "declared"
-
-    declared_name: str
+    own_name: str
     record: Record
-    note: str = ""
 
     def __post_init__(self) -> None:
-        refuse_fields(self.declared_name, self.record)
+        if any(quotes_in(self.record)):
+            raise UsageError(
+                f"the type {self.own_name!r} has a quote, which belongs to a row and not to a type",
+                advice="Put the quote into output.schema, beside the field of this type.",
+            )
+        if any(f.name == PROBLEM for f in self.record.fields):
+            raise UsageError(
+                f"the type {self.own_name!r} has a field {PROBLEM!r}, which says here what could not be read",
+                advice="Give the field another name.",
+            )
 
     @property
     def label(self) -> str:
-        """Return the name under which it was declared."""
-        return self.declared_name
+        """Return the name that the user gave it."""
+        return self.own_name
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -55,46 +59,40 @@ class Declared(ValueType):
     @property
     def tokens(self) -> int:
         """Return how many tokens the model writes for it, about."""
-        return TOKENS_OF_FIELD * (len(self.part_names) + 1)
-
-    @property
-    def description(self) -> str:
-        """Return what the user says of it."""
-        return self.note
+        return _TOKENS_OF_FIELD * (len(self.record.fields) + 1)
 
     def model_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what the model writes."""
-        return written_schema(self.record)
+        fields = self.record.fields
+        has_original = any(f.name == ORIGINAL for f in fields)
+        compiled = compile_type(Record(fields if has_original else (_ORIGINAL_FIELD, *fields)), lambda quote: ())
+        assert compiled is not None  # nothing is quoted
+        return compiled
 
     def read(self, written: Any) -> Normalised:
-        """Read each field by its own type; what one cannot read is a problem of the whole."""
+        """Read the fields that the model wrote."""
         if not isinstance(written, Mapping):
             return Normalised(None, str(written).strip() or None, "it has no fields")
         original = " ".join(str(written.get(ORIGINAL) or "").split()) or None
+        return replace(self.read_fields(written), original=original)
+
+    @abstractmethod
+    def read_fields(self, written: Mapping[str, Any]) -> Normalised:
+        """Read the fields without the text that they were read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(OfFields):
+    """A type of a pipeline. The fields may be value types themselves; `description` tells the model what it is."""
+
+    name = "declared"
+
+    description: str = ""
+
+    def read_fields(self, written: Mapping[str, Any]) -> Normalised:
+        """Read each field by its own type; what one cannot read is a problem of the whole."""
         values = read_value(self.record, {name: written.get(name) for name in self.part_names})
-        return Normalised(values, original, "; ".join(_problems(values)) or None)
-
-
-def written_schema(record: Record) -> dict[str, Any]:
-    """Return the JSON Schema of what the model writes: the text as it stands, then the fields."""
-    fields = record.fields if any(f.name == ORIGINAL for f in record.fields) else (_ORIGINAL_FIELD, *record.fields)
-    compiled = compile_type(Record(fields), lambda quote: ())
-    assert compiled is not None  # refuse_fields: nothing is quoted
-    return compiled
-
-
-def refuse_fields(name: str, record: Record) -> None:
-    """Raise UsageError for fields that a type cannot have."""
-    if any(quotes_in(record)):
-        raise UsageError(
-            f"the type {name!r} has a quote, which belongs to a row and not to a type",
-            advice="Put the quote into output.schema, beside the field of this type.",
-        )
-    if any(f.name == PROBLEM for f in record.fields):
-        raise UsageError(
-            f"the type {name!r} has a field {PROBLEM!r}, which says here what could not be read",
-            advice="Give the field another name.",
-        )
+        return Normalised(values, problem="; ".join(_problems(values)) or None)
 
 
 def _problems(values: Mapping[str, Any]) -> Iterator[str]:
@@ -201,4 +199,4 @@ def written_types(nodes: Iterable[Node]) -> dict[str, Any]:
 
 def _written(kind: Declared) -> dict[str, Any]:
     fields = Schema(kind.record.fields).to_yaml()
-    return {"description": kind.note, "fields": fields} if kind.note else {"fields": fields}
+    return {"description": kind.description, "fields": fields} if kind.description else {"fields": fields}

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from engine.text.numbers import WORD_NUMBERS
+
 FIGURES = r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d[\d.,]*\d|\d|\.\d+"
 _INDIAN = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?")
 _SCALES = {
@@ -15,11 +17,7 @@ _SCALES = {
 }
 SCALES = "|".join(sorted(_SCALES, key=len, reverse=True))
 
-_UNITS = {
-    **{"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9},
-    **{"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16},
-    **{"seventeen": 17, "eighteen": 18, "nineteen": 19},
-}
+_UNITS = {word: number for word, number in WORD_NUMBERS.items() if number < 20}
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _STEPS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 WORD_NUMBER = re.compile(

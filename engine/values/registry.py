@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import functools
-import importlib
+import pkgutil
 import re
-from typing import cast
 
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.values.base import ValueType
 
 _BUILT_IN = {
-    "amount": ("engine.values.amount", "Amount"),
-    "date": ("engine.values.date", "Date"),
-    "date_range": ("engine.values.date", "DateRange"),
-    "person": ("engine.values.person", "Person"),
-    "address": ("engine.values.address", "Address"),
-    "table": ("engine.values.table", "Table"),
-    "iban": ("engine.values.iban", "Iban"),
-    "boolean": ("engine.values.plain", "Boolean"),
-    "number": ("engine.values.plain", "PlainNumber"),
-    "text": ("engine.values.plain", "PlainText"),
-}
+    "amount": "amount:Amount", "date": "date:Date", "date_range": "date:DateRange", "person": "kinds:Person",
+    "address": "kinds:Address", "table": "kinds:Table", "iban": "kinds:Iban", "boolean": "kinds:Boolean",
+    "number": "kinds:PlainNumber", "text": "kinds:PlainText",
+}  # fmt: skip
+"""The module and the class of each type of this package; it is imported when a schema names the type."""
 
 _registered: dict[str, ValueType] = {}
 
@@ -79,5 +72,5 @@ def registered(name: str) -> ValueType | None:
 
 @functools.cache
 def _class_of(name: str) -> type[ValueType]:
-    module, attribute = _BUILT_IN[name]
-    return cast("type[ValueType]", getattr(importlib.import_module(module), attribute))
+    kind: type[ValueType] = pkgutil.resolve_name(f"engine.values.{_BUILT_IN[name]}")
+    return kind

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import UsageError
 from engine.executor.events import Event
-from engine.worker.contract.events import Answered, CaseChanged, CommandFailed
+from engine.worker.contract.events import Answered, CaseChanged
 from engine.worker.defects import failure_of
-from engine.worker.exit_codes import USER_ERRORS, exit_code_of
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import LaneName, Query, arguments, find_query, is_loaded
 
@@ -131,8 +130,6 @@ class Answering:
             self._begin(id, name, values)
             if is_given_up:
                 self.forget(id)
-        except UsageError as error:
-            self._write(CommandFailed(id, "ask", str(error), error.advice, exit_code_of(error)).to_json())
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
             self._write(failure_of(id, "ask", error, what=name).to_json())
 
@@ -208,7 +205,10 @@ class Answering:
         return self._waiting[name]
 
     def _serve(self, waiting: queue.SimpleQueue[_Asked | _Rest | None], scratch: Path) -> None:
-        desk = Desk(scratch, lambda event: self._tell(event.to_json()), self._new_models, self._live, self._build)
+        def tell(event: Event) -> None:
+            self._call(self._write, event.to_json())
+
+        desk = Desk(scratch, tell, self._new_models, self._live, self._build)
         try:
             while (asked := waiting.get()) is not None:
                 if isinstance(asked, _Rest):
@@ -237,9 +237,6 @@ class Answering:
         if not asked.forgotten.is_set():
             self._write(line)
 
-    def _tell(self, line: str) -> None:
-        self._call(self._write, line)
-
     def _call(self, function: Callable[..., None], *args: Any) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
@@ -264,7 +261,5 @@ def _started(work: Callable[..., None], args: tuple[Any, ...], name: str) -> thr
 def _answer(asked: _Asked, desk: Desk) -> Event:
     try:
         return Answered(asked.id, asked.query.name, asked.query.answer(desk, **asked.given))
-    except USER_ERRORS as error:
-        return CommandFailed(asked.id, "ask", str(error), error.advice, exit_code_of(error))
     except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
         return failure_of(asked.id, "ask", error, what=asked.query.name)

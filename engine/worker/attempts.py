@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from engine.code.attempt import try_from_code_process
-from engine.documents.attempt import try_from_child
+from engine.code.process import try_from_code_process
+from engine.documents.render import try_from_child
 from engine.errors import RedwellError
 from engine.worker.contract.offline import Tried
 from models.errors import ModelError, RuntimeMissing

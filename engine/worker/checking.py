@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from engine.errors import PipelineError
 from engine.estimate.sources import Looked, look_at
 from engine.estimate.too_long import too_long
-from engine.language.checks import check
+from engine.language.checks import SourceFields, check
 from engine.language.position import Path, Positions
 from engine.language.problems import Problem
 from engine.language.trust import trust_warnings
 from engine.loader import Loaded, Read
-from engine.worker.crossings import crossing_problems
+from engine.worker.crossings import crossings
 from engine.worker.model_choice import Models, model_problems
 from engine.worker.surroundings import check_surroundings, missing, peek_fields
 from models.rates import context_of
@@ -46,25 +46,19 @@ def all_problems(
         if around and isinstance(error.read, Read):
             problems += missing(error.read, error.read.datasets, "warning")
         return Checked(tuple(problems), None)
-    trust = trust_warnings(loaded.plan, loaded.positions)
-    if not around:
-        findings = [
-            *crossing_problems(loaded),
-            *check(loaded.plan, positions=loaded.positions),
-            *trust,
-            *loaded.warnings,
-        ]
-        return Checked(tuple(findings), loaded)
-    fields, unreadable = peek_fields(loaded)
+    fields: SourceFields | None = None
+    unreadable: list[Problem] = []
+    if around:
+        fields, unreadable = peek_fields(loaded)
     findings = [
-        *crossing_problems(loaded),
-        *check_surroundings(loaded, missing_data="warning"),
+        *(_as_problem(error, "") for error in crossings(loaded)),
+        *(check_surroundings(loaded, missing_data="warning") if around else ()),
         *unreadable,
         *check(loaded.plan, source_fields=fields, positions=loaded.positions),
-        *trust,
+        *trust_warnings(loaded.plan, loaded.positions),
         *loaded.warnings,
-        *model_problems(loaded, new_models()),
-        *([] if unreadable else long_rows(loaded, looked)),
+        *(model_problems(loaded, new_models()) if around else ()),
+        *(long_rows(loaded, looked) if around and not unreadable else ()),
     ]
     return Checked(tuple(findings), loaded)
 

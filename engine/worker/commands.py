@@ -8,6 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from engine.documents.options import USUAL_WORKERS, ParseOptions
+from engine.errors import UsageError
+from engine.executor.settings import RunSettings
 from storage.export.cells import Lists
 from storage.export.long_form import Form
 from storage.export.reviews import Reviews
@@ -25,10 +28,24 @@ class ReadingKeys:
     workers: int | None = None
     follow_links: bool = False
 
+    @property
+    def parse(self) -> ParseOptions:
+        """Return the options for reading files."""
+        return ParseOptions(ocr=self.ocr, password=self.password, follow_links=self.follow_links)
+
+    @property
+    def files_at_once(self) -> int:
+        """Return how many files are read at once; raises UsageError."""
+        if self.workers is None:
+            return USUAL_WORKERS
+        if self.workers < 1:
+            raise UsageError(f"workers is {self.workers}", advice="Write a whole number from 1.")
+        return self.workers
+
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsKeys(ReadingKeys):
-    """What a user may choose for a run, a trial or a build (engine.executor.settings.RunSettings)."""
+    """What a user may choose for a run, a trial or a build, here and on the command line."""
 
     model: str = ""
     trust_code: bool = False
@@ -37,6 +54,21 @@ class SettingsKeys(ReadingKeys):
     overwrite: bool = False
     cluster: str = ""
     include_hidden: bool = False
+
+    @property
+    def settings(self) -> RunSettings:
+        """Return these choices; raises UsageError."""
+        return RunSettings(
+            model=self.model,
+            trust_code=self.trust_code,
+            allow_hosts=self.allow_host,
+            allow_paths=self.allow_path,
+            overwrite=self.overwrite,
+            cluster=self.cluster,
+            include_hidden=self.include_hidden,
+            workers=self.files_at_once,
+            parse=self.parse,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +86,10 @@ class RunCommand(SettingsKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class TryCommand(SettingsKeys):
-    """Try a pipeline on a few documents of a case; relative paths start beside it where no `directory` is given.
+    """Try the pipeline `text` on a few documents of a case; without `directory`, its relative paths start beside that.
 
-    Of documents of more than `most_characters` (0: no limit) the parts are read that fit the question best.
+    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. Of a document of more than
+    `most_characters` (0: no limit) the parts are read that fit the question best.
     """
 
     text: str

@@ -11,7 +11,6 @@ from pathlib import Path
 from engine.disk import sha256_of
 from engine.errors import OutsideBorders
 from engine.language.position import Position
-from engine.language.problems import Problem
 from engine.loader import Loaded
 from engine.plan.borders import reading_refused, writing_refused
 from engine.plan.sources import override_input
@@ -65,14 +64,6 @@ def crossings(
     yield from _outputs(loaded, outputs)
 
 
-def crossing_problems(loaded: Loaded) -> list[Problem]:
-    """List the crossings as errors, for whoever only checks a pipeline."""
-    return [
-        Problem(error.args[0], error.advice, file=error.file, line=error.line, column=error.column)
-        for error in crossings(loaded)
-    ]
-
-
 def refuse_crossings(loaded: Loaded, *, outputs: Collection[str], models: bool) -> None:
     """Raise OutsideBorders for the first crossing."""
     for error in crossings(loaded, outputs=outputs, models=models):
@@ -104,16 +95,11 @@ def output_key(loaded: Loaded, key: str) -> tuple[str, ...]:
 
 
 def _placed(loaded: Loaded, error: OutsideBorders, position: Position | None) -> OutsideBorders:
-    """Return the error with its place in the pipeline."""
-    return OutsideBorders(
-        error.args[0],
-        path=error.path,
-        need=error.need,
-        advice=error.advice,
-        file=loaded.positions.file,
-        line=position.line if position else None,
-        column=position.column if position else None,
-    )
+    """Return the error, with its place in the pipeline."""
+    error.file = loaded.positions.file
+    if position is not None:
+        error.line, error.column = position.line, position.column
+    return error
 
 
 # -- files that are there ----------------------------------------------------------------------------------------------

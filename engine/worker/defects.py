@@ -1,20 +1,26 @@
-"""What the window is told of an error that nobody foresaw."""
+"""What the window is told of an error."""
 
 from __future__ import annotations
 
 import traceback
 
+from engine.errors import OutsideBorders
 from engine.worker.contract.events import CommandFailed
+from engine.worker.exit_codes import USER_ERRORS, exit_code_of
 
 _ENVIRONMENT = 3
 """The exit code of what this machine refuses."""
 
 
 def failure_of(id: str, command: str, error: Exception, *, what: str) -> CommandFailed:
-    """Tell a refusal of the system by the file and what it said; anything else is a defect, with its trace on stderr.
+    """Tell what a user can mend, and a refusal of the system by the file and what it said.
 
-    `what` names in a sentence what was stopped: "the run", or a question.
+    Anything else is a defect, with its trace on stderr; `what` names in a sentence what it stopped: "the run", or a
+    question.
     """
+    if isinstance(error, USER_ERRORS):
+        need, path = (error.need, str(error.path)) if isinstance(error, OutsideBorders) else ("", "")
+        return CommandFailed(id, command, str(error), error.advice, exit_code_of(error), need, path)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename is not None else ""
         advice = "Check the path, that you may use what is there, and that the disk has room."

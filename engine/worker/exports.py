@@ -9,12 +9,12 @@ from typing import Any
 
 from engine.custody.guard import change_warning, refuse_changes, with_warning
 from engine.custody.keys import SigningKey, sign_manifest
-from engine.custody.manifest import Export, manifest_path, write_manifest
+from engine.custody.manifest import manifest_path, write_manifest
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.results.network import NetworkChoice, NetworkRow, make_network
 from engine.results.network_files import network_format, write_network
-from engine.results.new_rows import new_rows
+from engine.results.same_question import new_rows
 from engine.results.timeline import choose_dates, timeline_table
 from engine.worker.report import REPORT_SUFFIX, write_report
 from storage.case import Case
@@ -129,7 +129,7 @@ def write_outs(
             told(number, len(outs), "files")
             notes = write_table(shaped, out, csv_options=options, sqlite_table=output.table)
             rows = len(shaped.rows)
-        notes = (*notes, *write_manifest(case, run_id, Export(out, rows, output.layout, warnings)))
+        notes = (*notes, *write_manifest(case, run_id, out, rows=rows, layout=output.layout, warnings=warnings))
         if output.signer is not None:
             signed = sign_manifest(manifest_path(out), output.signer)
             notes = (*notes, f"signed: {signed.name}")

@@ -159,7 +159,7 @@ def server_checks() -> list[Check]:
 
 def server_state(server: RememberedServer) -> tuple[bool, str]:
     """Say whether a server answers now, and what it serves."""
-    from models.servers.looking import look_at_server  # noqa: PLC0415 - the HTTP client
+    from models.servers.backend import look_at_server  # noqa: PLC0415 - the HTTP client
 
     try:
         facts = look_at_server(server.location)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from engine.errors import OutsideBorders, UsageError
+from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.worker.answering import Answering
 from engine.worker.commands import (
@@ -25,10 +25,10 @@ from engine.worker.commands import (
     ResumeCommand,
     UnlockCommand,
 )
-from engine.worker.contract.events import CaseNoted, CommandAccepted, CommandFailed, CommandFinished, WorkerReady
-from engine.worker.contract.lines import LONGEST_LINE
+from engine.worker.contract import LONGEST_LINE
+from engine.worker.contract.events import CaseNoted, CommandAccepted, CommandFinished, WorkerReady
 from engine.worker.defects import failure_of
-from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
+from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.gate import Gate
 from engine.worker.protocol import BadCommand, Command, read_command
 from storage import passphrases, upgrade_notice
@@ -96,31 +96,28 @@ class Session:
             id, name, what = command.id, command.name, f"the {command.name}"
             self._obey(command)
         except BadCommand as error:
-            self.emit(CommandFailed(error.id, error.command, str(error), error.advice, error.exit_code))
+            self.emit(failure_of(error.id, error.command, error, what=what))
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
             self.emit(failure_of(id, name, error, what=what))
 
     def _obey(self, command: Command) -> None:
-        try:
-            match command.order:
-                case AskCommand(query, given):  # its answer is the only reply to it
-                    self._answers().ask(command.id, query, given)
-                    return
-                case ForgetCommand():
-                    self._answers().forget(command.id)
-                    return
-                case PauseCommand():
-                    self._current(command).gate.close()
-                case ResumeCommand():
-                    self._current(command).gate.open()
-                case CancelCommand():
-                    self._current(command).cancel()
-                case UnlockCommand() as order:
-                    _unlock(order)
-                case order:
-                    self._start(command, order)
-        except UsageError as error:
-            raise BadCommand(str(error), advice=error.advice, id=command.id, command=command.name) from error
+        match command.order:
+            case AskCommand(query, given):  # its answer is the only reply to it
+                self._answers().ask(command.id, query, given)
+                return
+            case ForgetCommand():
+                self._answers().forget(command.id)
+                return
+            case PauseCommand():
+                self._current(command).gate.close()
+            case ResumeCommand():
+                self._current(command).gate.open()
+            case CancelCommand():
+                self._current(command).cancel()
+            case UnlockCommand() as order:
+                _unlock(order)
+            case order:
+                self._start(command, order)
         self.emit(CommandAccepted(command.id, command.name))
 
     def _answers(self) -> Answering:
@@ -175,12 +172,6 @@ class Session:
             end = CommandFinished(command.id, command.name, await task)
         except asyncio.CancelledError:
             end = CommandFinished(command.id, command.name, INTERRUPTED)
-        except OutsideBorders as error:
-            end = CommandFailed(
-                command.id, command.name, str(error), error.advice, error.exit_code, error.need, str(error.path)
-            )
-        except USER_ERRORS as error:
-            end = CommandFailed(command.id, command.name, str(error), error.advice, exit_code_of(error))
         except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
             end = failure_of(command.id, command.name, error, what=f"the {command.name}")
         self._job = None

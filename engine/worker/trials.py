@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from engine.ask.pipeline import table_of
 from engine.documents.document import Document, Line
 from engine.errors import PipelineError, UsageError
-from engine.executor.asking import CachedAsk, ReplyStore
+from engine.executor.asking import CachedAsk
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.datasets import wanted_documents
 from engine.executor.events import Emit
@@ -28,6 +28,7 @@ from engine.plan.sources import kind_of_source
 from engine.rows import DocumentId
 from engine.text.ranking import rank_by_text
 from engine.worker.allowed import note_allowed
+from engine.worker.commands import TryCommand
 from engine.worker.contract.events import Tried, TriedLine
 from engine.worker.crossings import refuse_crossings
 from engine.worker.jobs import NewModels
@@ -36,48 +37,38 @@ from engine.worker.trial_items import AskedOf, TriedItem, tried_items
 from models.protocol import ModelBackend, Reply, Request
 from storage.case import Case
 from storage.codec import dump_json
+from storage.replies import Replies
 
 DOCUMENTS = 3
 """Documents of a trial where none were chosen."""
 
 
-@dataclass(frozen=True)
-class TrialJob:
-    """One trial as ordered. `text` is the pipeline, whose relative paths start at `directory`.
-
-    `until`: the last operator, "" for all; `documents`: ids, empty for the first ones. Of a document of more than
-    `most_characters`, if that is not 0, the parts are read that fit the question best.
-    """
-
-    text: str
-    case: Path
-    directory: Path
-    documents: tuple[str, ...] = ()
-    until: str = ""
-    most_characters: int = 0
-    settings: RunSettings = field(default=RunSettings())
-
-
 async def try_pipeline(
-    job: TrialJob, scratch: Path, new_models: NewModels, emit: Emit, gated: Callable[[ModelBackend], ModelBackend]
+    order: TryCommand,
+    settings: RunSettings,
+    scratch: Path,
+    new_models: NewModels,
+    emit: Emit,
+    gated: Callable[[ModelBackend], ModelBackend],
 ) -> Tried:
-    """Run a trial in the folder `scratch`, which is empty. Raises what a run raises."""
-    models, settings = new_models(), job.settings
+    """Run a trial with the settings of its order, in the folder `scratch`, which is empty. Raises what a run raises."""
+    models = new_models()
     models.apply(settings)
-    loaded = parse_pipeline(job.text, directory=job.directory, allowed=settings.allow_paths)
+    directory = order.directory or order.case.parent
+    loaded = parse_pipeline(order.text, directory=directory, allowed=settings.allow_paths)
     if settings.include_hidden:
         loaded = replace(loaded, plan=loaded.plan.including_hidden())
-    if job.until:
-        loaded = replace(loaded, plan=up_to(loaded.plan, job.until))
+    if order.until:
+        loaded = replace(loaded, plan=up_to(loaded.plan, order.until))
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
-    until = job.until or next((step.operators[-1] for step in reversed(loaded.plan.steps) if step.operators), "")
-    with Case(job.case, create=False) as case, Case(scratch / "trial.redwell") as trial:
+    until = order.until or next((step.operators[-1] for step in reversed(loaded.plan.steps) if step.operators), "")
+    with Case(order.case, create=False) as case, Case(scratch / "trial.redwell") as trial:
         note_allowed(case, "trial", settings.allow_hosts)
-        read = _copy_documents(case, trial, job)
+        read = _copy_documents(case, trial, order)
         loaded, first = _with_own_documents(loaded)
         if first is None and not read:
-            raise UsageError(f"the case {job.case} holds no documents to try it on", advice="Add documents first.")
+            raise UsageError(f"the case {order.case} holds no documents to try it on", advice="Add documents first.")
         refuse_crossings(loaded, outputs=(), models=not settings.model)
         loaded = settled(loaded, settings.model, models)
         asked: list[AskedOf] = []
@@ -123,7 +114,7 @@ def read_item(path: Path, number: int) -> dict[str, Any]:
 class _RecordingAsk(CachedAsk):
     """The model client of a trial, which records every request and reply."""
 
-    def __init__(self, store: ReplyStore, emit: Emit, asked: list[AskedOf]) -> None:
+    def __init__(self, store: Replies, emit: Emit, asked: list[AskedOf]) -> None:
         super().__init__(store, None, emit)
         self._asked = asked
 
@@ -134,24 +125,24 @@ class _RecordingAsk(CachedAsk):
         return record.reply
 
 
-def _copy_documents(case: Case, trial: Case, job: TrialJob) -> list[tuple[str, float]]:
+def _copy_documents(case: Case, trial: Case, order: TryCommand) -> list[tuple[str, float]]:
     """Copy the documents of a trial; return the name of each and the share of its text that is read, 0 to 1.
 
     Those that were removed from the case are left out. Raises UsageError where no other was chosen.
     """
     entries = {entry.id: entry for entry in wanted_documents(case, Dataset("documents", "case"))}
-    chosen = [id for id in job.documents if id in entries] if job.documents else list(entries)[:DOCUMENTS]
-    if job.documents and not chosen:
+    chosen = [id for id in order.documents if id in entries] if order.documents else list(entries)[:DOCUMENTS]
+    if order.documents and not chosen:
         raise UsageError(
-            f"the case {job.case} has none of the documents that were chosen",
+            f"the case {order.case} has none of the documents that were chosen",
             advice="Choose others, or put back those that were removed.",
         )
     read = []
     for id in chosen:
         paths = case.documents.paths(id)
         document, share = load_document(case, DocumentId(id)), 1.0
-        if job.most_characters:
-            document, share = best_parts(document, _question(job.text), job.most_characters)
+        if order.most_characters > 0:
+            document, share = best_parts(document, _question(order.text), order.most_characters)
         with trial.transaction():
             save_document(trial, document)
             trial.documents.add_path(id, paths[0].path if paths else entries[id].filename)

@@ -10,7 +10,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from engine.custody.manifest import with_manifests
 from engine.custody.recording import record_conversion
@@ -18,6 +20,7 @@ from engine.errors import UsageError
 from engine.executor.events import Emit, Event
 from engine.executor.reading_rates import remember_readings
 from engine.executor.run import run_pipeline
+from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
 from engine.optimizer.build import NewAgents
 from engine.optimizer.local_agents import agents_over
@@ -40,10 +43,12 @@ from engine.worker.gate import Gate, GatedBackend
 from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
-from engine.worker.orders import build_job, export_options, parse_options, run_job, trial_job, workers_of
-from engine.worker.trials import TrialJob, try_pipeline
+from engine.worker.orders import build_job, export_options, run_job
+from engine.worker.trials import try_pipeline
 from storage.case import Case
 from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
+
+Result = TypeVar("Result")
 
 new_agents: NewAgents = agents_over
 """Makes who proposes and rates in a build; tests put scripted ones here."""
@@ -77,7 +82,7 @@ class Work:
             case IngestCommand():
                 return self._ingest(order, gate)
             case TryCommand():
-                return self._try(trial_job(order), gate)
+                return self._try(order, order.settings, gate)
             case BuildCommand():
                 return self._build(build_job(order), gate)
             case ConvertCommand():
@@ -90,12 +95,12 @@ class Work:
         if self._trial is not None:
             shutil.rmtree(self._trial, ignore_errors=True)
 
-    async def _try(self, job: TrialJob, gate: Gate) -> int:
+    async def _try(self, order: TryCommand, settings: RunSettings, gate: Gate) -> int:
         """Try a pipeline; the last trial is kept until the next one, for who looks at it."""
         scratch = Path(tempfile.mkdtemp(prefix="redwell-trial-"))
         try:
             tried = await try_pipeline(
-                job, scratch, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
+                order, settings, scratch, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
             )
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -153,15 +158,10 @@ class Work:
             ):
                 return write_outs(case, order.run, order.out, output, tell)[1]
 
-        writing = asyncio.ensure_future(asyncio.to_thread(write))
         try:
-            written = await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            stopped.set()
-            try:
-                written = await writing
-            except ExportStopped:
-                return INTERRUPTED
+            written = await _in_thread(write, stopped)
+        except ExportStopped:
+            return INTERRUPTED
         for file in written:
             self._emit(ResultsWritten(str(file.path), file.rows, file.notes))
         return 0
@@ -203,7 +203,7 @@ class Work:
 
     def _ingest(self, order: IngestCommand, gate: Gate) -> Awaitable[int]:
         """Check the options of an ingest now, so that a mistake is answered at once."""
-        options, workers, folder = parse_options(order), workers_of(order), order.folder.resolve()
+        options, workers, folder = order.parse, order.files_at_once, order.folder.resolve()
 
         async def work() -> int:
             with Case(order.case) as case:
@@ -221,6 +221,16 @@ class Work:
             return 1 if ingested.failed else 0
 
         return work()
+
+
+async def _in_thread(work: Callable[[], Result], stopped: threading.Event) -> Result:
+    """Work in a thread, to its end: cancelled, `stopped` is set, at which the work raises what says that it stopped."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        stopped.set()
+        return await working
 
 
 def convert(order: ConvertCommand, answering: Answering, emit: Emit) -> Awaitable[int]:
@@ -243,15 +253,10 @@ async def _converting(order: ConvertCommand, answering: Answering, emit: Emit) -
         loop.call_soon_threadsafe(emit, ConvertProgress(phase, done, total))
 
     async with answering.at_rest():
-        work = asyncio.ensure_future(asyncio.to_thread(_convert, order, tell))
         try:
-            problem = await asyncio.shield(work)
-        except asyncio.CancelledError:
-            stopped.set()
-            try:
-                problem = await work
-            except ConversionStopped:
-                return INTERRUPTED
+            problem = await _in_thread(partial(_convert, order, tell), stopped)
+        except ConversionStopped:
+            return INTERRUPTED
     if problem:
         emit(CaseNoted(problem))
     return 0

@@ -22,6 +22,7 @@ from functools import partial
 from models.cluster.worker import StartWorker, Worker, WorkerLost
 from models.errors import ModelCrashed, ModelError
 from models.protocol import CHARACTERS_PER_TOKEN, Reply, Request, Segment
+from models.replies import settle
 
 # What each worker has read, so that requests which begin alike go to the worker that need not read it again.
 
@@ -186,7 +187,7 @@ class Dispatcher:
         self._closed = True
         items = [*self._unplaced, *(item for place in self._places for item in (*place.running, *place.waiting))]
         for item in items:
-            settle(item, ModelCrashed("the cluster was closed while this request was waiting"))
+            settle(item.future, ModelCrashed("the cluster was closed while this request was waiting"))
         tasks = [place.keeper for place in self._places if place.keeper]
         tasks += [item.task for item in items if item.task]
         for task in tasks:
@@ -221,7 +222,7 @@ class Dispatcher:
     def _keep_unplaced(self, item: Item) -> None:
         errors = [place.given_up for place in self._places if place.given_up]
         if len(errors) == len(self._places):
-            settle(item, _no_worker_left(errors[0]))
+            settle(item.future, _no_worker_left(errors[0]))
         else:
             self._unplaced.append(item)
 
@@ -296,7 +297,7 @@ class Dispatcher:
             return
         if isinstance(outcome, Reply):
             place.fruitless = 0
-        settle(item, outcome)
+        settle(item.future, outcome)
 
     def _end(self, place: _Place, item: Item, task: asyncio.Task[None]) -> None:
         """Go on with the next request, also where this one was cancelled before it began."""
@@ -313,7 +314,7 @@ class Dispatcher:
         item.alone_deaths += item.is_suspect
         item.deaths += 1
         if item.alone_deaths >= MOST_ALONE:
-            settle(item, poisonous(item))
+            settle(item.future, poisonous(item))
         elif not item.future.done() and not self._closed:
             self._assign(item, first=True)
 
@@ -397,7 +398,7 @@ class Dispatcher:
         else:
             unplaced, self._unplaced = self._unplaced, deque()
             for item in unplaced:
-                settle(item, _no_worker_left(error))
+                settle(item.future, _no_worker_left(error))
         self._announce()
 
     async def _change(self) -> None:
@@ -454,16 +455,6 @@ async def outcome_of(worker: Worker, request: Request) -> Reply | Exception:
         return await worker.ask(request)
     except Exception as error:  # noqa: BLE001 - settled, never swallowed
         return error
-
-
-def settle(item: Item, outcome: Reply | Exception) -> None:
-    """Give the outcome to who asked, if anybody still waits."""
-    if item.future.done():
-        return
-    if isinstance(outcome, Exception):
-        item.future.set_exception(outcome)
-    else:
-        item.future.set_result(outcome)
 
 
 def poisonous(item: Item) -> ModelCrashed:

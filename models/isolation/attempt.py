@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from models.errors import ModelCrashed
 from models.fence.attempt import Attempt
-from models.isolation.launch import child_command, start
-from models.isolation.wire import read_frame, spec_to, write_frame
+from models.isolation.process import child_command, start
+from models.isolation.wire import read_frame, write_frame
 from models.protocol import ModelSpec, runtime_of
 
 SECONDS = 60.0
@@ -24,7 +25,7 @@ def try_from_model_process(weights: Path) -> Attempt:
     alarm.start()
     try:
         source, output = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-        source.write(write_frame({"attempt": spec_to(spec), "parent": os.getpid()}))
+        source.write(write_frame({"attempt": asdict(spec), "parent": os.getpid()}))
         source.flush()
         frame = read_frame(output)
     finally:

@@ -9,11 +9,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from models.errors import ModelError
 from models.isolation.line import Ticket
 from models.isolation.supervisor import Supervisor
-from models.isolation.wire import request_to
 from models.notices import Notices, Tell
 from models.protocol import ModelSpec, Reply, Request
 from models.replies import hand_over
@@ -66,7 +66,7 @@ class IsolatedBackend:
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of a whole prompt, chat template included; waits as `count_tokens` does."""
-        return self._count(bytes.fromhex(request.digest), lambda: {"request": request_to(request)})
+        return self._count(bytes.fromhex(request.digest), lambda: {"request": asdict(request)})
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""

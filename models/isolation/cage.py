@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from models.cache_place import make_private_folder
+from models.errors import ModelError
 from models.fence.process import cage, fence_network, harden, has_graphics_card
 from models.protocol import RuntimeName
 
@@ -58,6 +61,17 @@ def enter_model_cage(runtime: RuntimeName, location: str) -> None:
     if prefixes:
         make_private_folder(Path(prefixes).expanduser())
     cage([location], [str(Path(prefixes).expanduser())] if prefixes else [])
+
+
+def report(work: Callable[[], object]) -> int:
+    """Print what comes of a child's work as a line of JSON and return 0, or say why nothing does and return 1."""
+    try:
+        body = work()
+    except (ModelError, ImportError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(json.dumps(body) + "\n")
+    return 0
 
 
 def end(code: int) -> NoReturn:

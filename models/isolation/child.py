@@ -24,7 +24,7 @@ from models.fence.attempt import try_socket
 from models.fence.process import die_with_parent
 from models.fitting import fit
 from models.isolation.cage import enter_model_cage
-from models.isolation.wire import Frame, error_to, read_frame, reply_to, request_from, spec_from, write_frame
+from models.isolation.wire import Frame, error_to, read_frame, request_from, write_frame
 from models.opening import open_fitted
 from models.protocol import ModelBackend, ModelSpec, Reply
 
@@ -46,9 +46,9 @@ def main(open_model: OpenModel = open_fitted) -> NoReturn:
         os._exit(0)
     _stay_below(first["parent"])
     if "attempt" in first:
-        _try_socket(spec_from(first["attempt"]), output)
+        _try_socket(ModelSpec(**first["attempt"]), output)
     try:
-        code = _Child(source, output, open_model).run(spec_from(first["open"]))
+        code = _Child(source, output, open_model).run(ModelSpec(**first["open"]))
     except BaseException:
         traceback.print_exc()
         raise
@@ -148,7 +148,7 @@ class _Child:
             self._send({"error": number, "value": error_to(error)})
             return
         try:
-            self._send({"reply": number, "value": reply_to(task.result())})
+            self._send({"reply": number, "value": asdict(task.result())})
         except (ValueError, RecursionError) as unwritable:
             message = f"the reply cannot be written as JSON: {unwritable}"
             self._send({"error": number, "value": error_to(ModelError(message, advice="Ask for a flatter value."))})

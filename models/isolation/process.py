@@ -1,4 +1,4 @@
-"""One life of the model's process, as the parent sees it."""
+"""One life of the model's process, as the parent sees it: how it is started, what it says, its end."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from models.hardware import memory_kills
+from models.isolation.cage import model_environment
 from models.isolation.ending import Ending
-from models.isolation.launch import start
 from models.isolation.wire import Frame, Garbage, read_frame, write_frame
 
 KEPT_COMPLAINT = 8000
@@ -21,6 +23,39 @@ KEPT_COMPLAINT = 8000
 GOODBYE_SECONDS = 2.0
 
 Told = Callable[["ModelProcess", Frame | Ending], None]
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+_START = """
+import sys
+sys.path[:] = sys.argv[1:]
+del sys.argv[1:]
+from models.isolation.child import main
+main()
+"""
+
+
+def child_command() -> list[str]:
+    """Return the command line: Python that finds its modules where we find ours, but never in the current folder."""
+    # `-I` alone would not see what PYTHONPATH or a user's own site-packages hold: a runtime may be there.
+    paths = [str(path) for path in sys.path if Path(path).is_absolute()]
+    return [sys.executable, "-I", "-X", "utf8", "-c", _START, str(_ROOT), *paths]
+
+
+def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a child with pipes to its standard streams, out of reach of the terminal's signals. Raises OSError."""
+    windows_flags = 0
+    if sys.platform == "win32":
+        windows_flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=model_environment(),
+        start_new_session=os.name == "posix",  # Ctrl-C is the parent's to judge
+        creationflags=windows_flags,
+    )
 
 
 class ModelProcess:

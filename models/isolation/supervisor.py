@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,9 @@ from models.errors import (
     TimedOut,
 )
 from models.isolation.ending import Ending, closed, given_up, load_crash, poison
-from models.isolation.launch import child_command
 from models.isolation.line import Line, Ticket
-from models.isolation.process import ModelProcess
-from models.isolation.wire import Frame, error_from, reply_from, request_to, spec_to
+from models.isolation.process import ModelProcess, child_command
+from models.isolation.wire import Frame, error_from, reply_from
 from models.notices import ContextLimited, Notice, Restarted, Working
 from models.protocol import ModelSpec, Request
 from models.replies import LEAST_REPLY_TOKENS
@@ -254,7 +253,7 @@ class Supervisor:
             reason = f"no process can be started for the model {self._spec.name}: {error.strerror or error}"
             self._over = lambda: RuntimeMissing(reason, advice="Close other programs.")
             return
-        self._process.send({"open": spec_to(self._spec), "parent": os.getpid()})
+        self._process.send({"open": asdict(self._spec), "parent": os.getpid()})
 
     def _hear(self, process: ModelProcess, said: Frame | Ending) -> None:
         """Take what a child says, in the thread that reads it."""
@@ -322,7 +321,7 @@ class Supervisor:
         """Give the child as many requests as it may have."""
         while self._ready and self._process and (ticket := self._line.next()):
             ticket.sent = time.perf_counter()
-            self._process.send({"ask": ticket.number, "request": request_to(ticket.request)})
+            self._process.send({"ask": ticket.number, "request": asdict(ticket.request)})
 
     def _deliver(self, number: int, body: Frame) -> None:
         reply = reply_from(body)

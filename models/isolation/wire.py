@@ -1,4 +1,4 @@
-"""What parent and child say to each other: JSON lines, and how requests, replies and errors are written in them.
+"""What parent and child say to each other: JSON lines, and how what is written in them is read again.
 
 A line is one object; its first key is its kind. From the parent: `open`, `ask`, `cancel`, `count`, or `attempt` alone.
 From the child: `loading`, `ready`, `failed`, `reply`, `error`, `working`, `counted`, `uncounted`, `attempted`. Nothing
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import models.gguf  # noqa: F401 - defines an error that a child may report
 from models.errors import ModelError
-from models.protocol import ModelSpec, Purpose, Reply, Request, Sampling, Segment
+from models.protocol import Purpose, Reply, Request, Sampling, Segment
 
 LONGEST_LINE = 1 << 28
 """Bytes of one line: a prompt of a hundred million characters is no prompt."""
@@ -46,21 +45,6 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     return frame
 
 
-def spec_to(spec: ModelSpec) -> Frame:
-    """Write a description of a model."""
-    return asdict(spec)
-
-
-def spec_from(body: Frame) -> ModelSpec:
-    """Read a description of a model."""
-    return ModelSpec(**body)
-
-
-def request_to(request: Request) -> Frame:
-    """Write a request with everything in it."""
-    return asdict(request)
-
-
 def request_from(body: Frame) -> Request:
     """Read a request."""
     fields = {
@@ -70,11 +54,6 @@ def request_from(body: Frame) -> Request:
         "purpose": Purpose(**body["purpose"]),
     }
     return Request(**fields)
-
-
-def reply_to(reply: Reply) -> Frame:
-    """Write a reply."""
-    return asdict(reply)
 
 
 def reply_from(body: Frame) -> Reply:

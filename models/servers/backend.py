@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -104,15 +104,31 @@ class _Waits:
         return pause if self._seconds <= BUSY_SECONDS else None
 
 
+def look_at_server(location: str, allowed: Collection[str] = ()) -> ServerFacts:
+    """Ask a server what it is and what it serves, within seconds; nothing is opened, and no token is sampled.
+
+    Raises ModelError as `look_at`, or AddressRefused.
+    """
+    http = _connected(location, allowed)
+    try:
+        return http.wait_for(look_at(http, allowed=tuple(allowed)))
+    finally:
+        http.close()
+
+
+def _connected(location: str, allowed: Collection[str]) -> Http:
+    address = read_address(location)
+    return Http(address, find_targets(address, allowed), key=os.environ.get(KEY_VARIABLE, ""))
+
+
 class ServerBackend:
     """One model of one server. Asking never leaves the address that was checked when it was opened."""
 
     def __init__(self, location: str, *, name: str = "", settings: ServerSettings | None = None) -> None:
         """Connect, ask the server what it is, and try how it is held to a schema. Raises ModelError."""
         settings = settings or ServerSettings()
-        address = read_address(location)
-        targets = find_targets(address, settings.allowed)
-        self._http = Http(address, targets, key=os.environ.get(KEY_VARIABLE, ""))
+        self._http = _connected(location, settings.allowed)
+        address = self._http.address
         try:
             self._facts = self._look(settings)
             self._mode = settings.schema_mode or self._probe()

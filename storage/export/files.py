@@ -8,8 +8,7 @@ from pathlib import Path
 from storage.errors import ExportError
 from storage.export.csv import CsvOptions, write_csv
 from storage.export.flat import flat
-from storage.export.json import write_json
-from storage.export.jsonl import write_jsonl
+from storage.export.json import write_json, write_jsonl
 from storage.export.table import ResultTable
 
 SUFFIXES = (".csv", ".xlsx", ".jsonl", ".json", ".parquet", ".sqlite", ".db")
@@ -47,10 +46,9 @@ def write_table(
 
             return write_sqlite(flat(table), target, sqlite_table)
         case _:
-            from storage.export.xlsx import XlsxOptions, write_xlsx  # noqa: PLC0415
+            from storage.export.xlsx import write_xlsx  # noqa: PLC0415
 
-            options = XlsxOptions(lists="joined" if csv_options.lists == "joined" else "json")
-            return write_xlsx(flat(table), target, options)
+            return write_xlsx(flat(table), target, csv_options.lists)
     return table.notes
 
 

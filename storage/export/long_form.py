@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,18 +12,8 @@ Form = Literal["wide", "long"]
 """`wide`: one row for each result. `long`: one row for each place that a value was found at."""
 
 _PLACE = (
-    "row",
-    "row_id",
-    "column",
-    "inside",
-    "value",
-    "file",
-    "page",
-    "first_line",
-    "last_line",
-    "quote",
-    "method",
-    "score",
+    *("row", "row_id", "column", "inside", "value", "file"),
+    *("page", "first_line", "last_line", "quote", "method", "score"),
 )
 
 
@@ -35,26 +25,20 @@ def long_form(table: ResultTable) -> ResultTable:
     beside = tuple(column for column in table.columns if column in table.plain)
     columns = (*_PLACE, *(column if column not in _PLACE else f"{column}_" for column in beside))
     rows = [
-        ResultRow(row.id, {**place, **dict(zip(columns[len(_PLACE) :], map(row.values.get, beside), strict=True))})
+        ResultRow(row.id, dict(zip(columns, (*place, *map(row.values.get, beside)), strict=True)))
         for number, row in enumerate(table.rows, 1)
         for place in _places(number, row, table.cited)
     ]
     return replace(table, columns=columns, rows=tuple(rows), plain=frozenset(columns))
 
 
-def _places(number: int, row: ResultRow, columns: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+def _places(number: int, row: ResultRow, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     for column in columns:
         value = row.values.get(column)
         for citation in row.citations.get(column, ()) or (Citation(None),):
             file = NOT_LOCATED if citation.file is None and citation.method else citation.file
-            yield dict(
-                zip(
-                    _PLACE,
-                    (
-                        *(number, row.id, column, citation.path, inner_value(value, column, citation.path), file),
-                        *(citation.page, citation.first_line, citation.last_line, citation.quote),
-                        *(citation.method, citation.score),
-                    ),
-                    strict=True,
-                )
+            yield (
+                *(number, row.id, column, citation.path, inner_value(value, column, citation.path), file),
+                *(citation.page, citation.first_line, citation.last_line),
+                *(citation.quote, citation.method, citation.score),
             )

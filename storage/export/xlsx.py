@@ -6,7 +6,6 @@ import itertools
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 
@@ -34,14 +33,6 @@ _FIRST_DATE = date(1900, 3, 1)
 """Excel counts a 29 February 1900, so earlier dates would be shown wrong; they stay text."""
 
 
-@dataclass(frozen=True, slots=True)
-class XlsxOptions:
-    """How to write XLSX. With `typed_dates` a text that is an ISO date (2024-05-01) becomes a date cell."""
-
-    lists: Lists = "joined"
-    typed_dates: bool = True
-
-
 class Place(NamedTuple):
     """A cell's address: sheet name, and row and column counted from 0."""
 
@@ -50,12 +41,10 @@ class Place(NamedTuple):
     column: int
 
 
-def write_xlsx(
-    table: ResultTable,
-    target: str | os.PathLike[str],
-    options: XlsxOptions = XlsxOptions(),  # noqa: B008
-) -> tuple[str, ...]:
+def write_xlsx(table: ResultTable, target: str | os.PathLike[str], lists: Lists = "joined") -> tuple[str, ...]:
     """Write the table to `target`, which appears whole or not at all; return the notes written to its ledger.
+
+    A text that is an ISO date (2024-05-01) becomes a date cell.
 
     Notes are the table's own and one per cell whose text was too long. Raises ExportError (too many rows or
     columns for Excel) or DiskFull.
@@ -65,7 +54,7 @@ def write_xlsx(
         # In memory, so that no text of the case is left behind in the system's folder for temporary files.
         settings = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
         book = xlsxwriter.Workbook(str(path), {**settings, "in_memory": True})
-        notes = _Book(book, table, options).write()
+        notes = _Book(book, table, lists).write()
         _close(book)
     return notes
 
@@ -90,10 +79,10 @@ def _check_size(table: ResultTable) -> None:
 class _Book:
     """One workbook being written."""
 
-    def __init__(self, book: Any, table: ResultTable, options: XlsxOptions) -> None:
+    def __init__(self, book: Any, table: ResultTable, lists: Lists) -> None:
         self._book = book
         self._table = table
-        self._options = options
+        self._lists = lists
         text = {"text_wrap": True, "valign": "top"}
         self._text = book.add_format(text)
         self._head = book.add_format({**text, "bold": True, "bg_color": "#E8E8E8", "bottom": 1})
@@ -207,7 +196,7 @@ class _Book:
 
     def _write_value(self, sheet: Any, row: int, column: int, value: Any) -> None:
         """Write a number or a date as such, all else as text."""
-        moment = _moment(value) if self._options.typed_dates else None
+        moment = _moment(value)
         if moment is not None:
             sheet.write_datetime(row, column, moment, self._time if isinstance(moment, datetime) else self._date)
         elif isinstance(value, bool):
@@ -220,7 +209,7 @@ class _Book:
         if is_number(value) and (isinstance(value, float) or abs(value) <= EXACT_INTEGER):
             sheet.write_number(row, column, value, self._number if isinstance(value, float) else self._whole)
         else:
-            self._write_text(sheet, row, column, cell_text(value, self._options.lists))
+            self._write_text(sheet, row, column, cell_text(value, self._lists))
 
     def _write_text(self, sheet: Any, row: int, column: int, text: str, style: Any = None) -> None:
         """Write text, never as a formula or link; what is too long goes to the full-text sheet, with its head here."""

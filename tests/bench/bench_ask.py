@@ -27,10 +27,11 @@ from typing import Any
 import pytest
 
 from engine.ask.drafting import draft
-from engine.ask.english import singular, words
+from engine.ask.english import singular
 from engine.ask.examples import Examples, read_examples
 from engine.ask.proposal import Column, Proposal
-from engine.cli.local_models import open_model
+from engine.cli.local_models import LocalModels
+from engine.text.vocabulary import word_set
 
 _HERE = Path(__file__).parent
 UNSEEN = ["seventeenth", "eighteenth", "nineteenth", "twentieth", "twentyfirst", "twentysecond"]
@@ -41,7 +42,7 @@ _EXAMPLES = (
 )
 SETS = [*_EXAMPLES.split(), *UNSEEN]
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
-_SMALL = words("the a an of in on at to for by it its their was were is are did do does s")
+_SMALL = word_set("the a an of in on at to for by it its their was were is are did do does s")
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 async def measure(name: str, questions: Sequence[dict[str, Any]], examples: Examples, *, show: bool = False) -> None:
     """Draft a table for each question, by a model or (empty name) from its words alone, and print the shares."""
-    model = open_model(name) if name else None
+    model = LocalModels().open_model(name) if name else None
     scores, seconds = [], []
     try:
         for gold in questions:

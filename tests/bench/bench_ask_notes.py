@@ -17,14 +17,14 @@ from bench_ask import MODELS, read, score
 
 from engine.ask.drafting import _column, revise
 from engine.ask.proposal import Proposal
-from engine.cli.local_models import open_model
+from engine.cli.local_models import LocalModels
 
 SETS = ("notes", "notes_second", "notes_third")
 
 
 async def measure(name: str, notes: str) -> None:
     """Change each table by its note, and print the share that is right and the others."""
-    model = open_model(name)
+    model = LocalModels().open_model(name)
     right, golds = 0, read(notes)
     try:
         for gold in golds:

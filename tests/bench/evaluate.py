@@ -18,10 +18,9 @@ from evaluation.evaluate_task import TaskJob, evaluate_task
 from evaluation.running import Seeds
 from evaluation.tasks import load_task
 
-from engine.cli.failure import show_error
+from engine.cli.console import COMMAND_SETTINGS, show_error
 from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
-from engine.cli.settings import COMMAND_SETTINGS
 from engine.errors import UsageError
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings

@@ -11,7 +11,7 @@ from typing import cast
 
 from calibration_tasks import Task, Values
 
-from engine.operators.asking import Question, request_for
+from engine.operators.asking.question import Question, request_for
 from engine.operators.base import Tools
 from engine.operators.bias import log_odds_of
 from models.protocol import ModelBackend, Request, Sampling

@@ -29,8 +29,7 @@ import models.servers.http as http_module
 from models.errors import ModelCrashed, ModelError, ModelMissing, TimedOut
 from models.protocol import Request, Sampling, Segment, canonical_json
 from models.servers import facts
-from models.servers.backend import ServerBackend
-from models.servers.looking import look_at_server
+from models.servers.backend import ServerBackend, look_at_server
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 PAGE = b"<!DOCTYPE html><html><body><h1>It works!</h1>\x1b[2J\x07</body></html>"

@@ -20,9 +20,10 @@ from scripted_child import CHILD, scripted_spec
 
 from models.errors import ModelCrashed, ModelError, NotEnoughMemory, OutOfTokens, PromptTooLong, RuntimeMissing
 from models.errors import WeightsCorrupt as Damaged
-from models.isolation import launch, supervisor
+from models.isolation import supervisor
 from models.isolation.backend import IsolatedBackend
 from models.isolation.line import WINDOW
+from models.isolation.process import child_command
 from models.isolation.supervisor import MOST_DEATHS
 from models.notices import GivesNotice, Restarted
 from models.protocol import ModelBackend, Purpose, Reply, Request, Segment
@@ -452,7 +453,7 @@ def test_a_parent_that_goes_while_the_model_loads_leaves_nothing(tmp_path) -> No
     # Popen closes other descriptors: let this one through.
     program = program.replace(
         "backend =",
-        "import models.isolation.launch as launch\nold = subprocess.Popen\n"
+        "import models.isolation.process as launch\nold = subprocess.Popen\n"
         "launch.subprocess.Popen = lambda *a, **k: old(*a, **{**k, 'close_fds': False})\nbackend =",
     )
     command = [sys.executable, "-c", program, str(root), str(root / "tests" / "fixtures"), "x"]
@@ -473,14 +474,14 @@ def test_modules_of_the_current_folder_are_not_imported(tmp_path, monkeypatch) -
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    command = launch.child_command()
+    command = child_command()
     assert "" not in command
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_the_child_imports_only_the_models(tmp_path) -> None:
-    command = launch.child_command()
+    command = child_command()
     index = command.index("-c") + 1
     listing = "import models.isolation.child, sys; print(*sys.modules)\n"
     command[index] = command[index].split("from models")[0] + listing

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +19,10 @@ from invented_results import make_results
 from PySide6.QtCore import QSettings, QThreadPool
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
+from worker_nursery import nursery
 
 from desktop.app import make_window
-from desktop.client import WorkerClient
+from desktop.client import WORKER, WorkerClient
 from desktop.places.results import ResultsPlace
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
@@ -99,9 +99,22 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desktop.paged_model.PAGE_ROWS", 8)
 
 
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """The command that stands for Python's: it forks a process that has imported the worker already."""
+    with nursery(tmp_path_factory.mktemp("nursery") / "socket") as command:
+        yield command
+
+
 @pytest.fixture
-def client(qtbot: QtBot) -> Iterator[WorkerClient]:
-    made = WorkerClient()
+def worker_command(forked: tuple[str, ...]) -> tuple[str, ...]:
+    """The command of the real worker; a file of tests that looks at the process itself uses WORKER as it is."""
+    return (*forked, *WORKER[2:])
+
+
+@pytest.fixture
+def client(qtbot: QtBot, worker_command: tuple[str, ...]) -> Iterator[WorkerClient]:
+    made = WorkerClient(command=worker_command)
     with qtbot.waitSignal(made.ready, timeout=WAIT):
         made.start()
     yield made
@@ -109,11 +122,13 @@ def client(qtbot: QtBot) -> Iterator[WorkerClient]:
 
 
 @pytest.fixture
-def show_window(qtbot: QtBot, settings: QSettings) -> Callable[[WorkerClient | None], MainWindow]:
+def show_window(
+    qtbot: QtBot, settings: QSettings, worker_command: tuple[str, ...]
+) -> Callable[[WorkerClient | None], MainWindow]:
     """Shows windows with a client of their own or the usual one, and closes them."""
 
     def show(client: WorkerClient | None = None) -> MainWindow:
-        window = make_window(settings, client)
+        window = make_window(settings, client or WorkerClient(command=worker_command))
         qtbot.addWidget(window, before_close_func=shut)
         window.resize(1280, 720)
         window.show()
@@ -136,12 +151,12 @@ def scripted_program() -> Path:
 
 @pytest.fixture
 def start_window(
-    show_window: Callable[[WorkerClient], MainWindow], scripted_program: Path
+    show_window: Callable[[WorkerClient], MainWindow], forked: tuple[str, ...], scripted_program: Path
 ) -> Callable[[float], MainWindow]:
     """Shows windows whose worker has a scripted model; its n-th reply takes n times so many seconds."""
 
     def start(seconds: float = 0.0) -> MainWindow:
-        client = WorkerClient(command=(sys.executable, str(scripted_program), "worker"))
+        client = WorkerClient(command=(*forked, str(scripted_program), "worker"))
         os.environ["REDWELL_TEST_SECONDS"] = str(seconds)
         try:
             return show_window(client)

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop.client import TURN_SECONDS, WorkerClient
+from engine.worker.contract import LONGEST_LINE
 from engine.worker.contract.case import SUMMARY, CaseSummary
 from engine.worker.contract.documents import TAGS
 from engine.worker.contract.events import CommandFailed, Event, Warned
-from engine.worker.contract.lines import LONGEST_LINE
 
 
 def test_answers_and_failures_come_to_who_asked(qtbot: QtBot, client: WorkerClient, case: Path) -> None:

@@ -14,7 +14,7 @@ from gui_waiting import WAIT
 from invented_results import make_results
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QTableView
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit, QTableView
 from pytestqt.qtbot import QtBot
 
 from desktop.improve.scatter import Scatter
@@ -157,6 +157,16 @@ def test_the_colours_of_the_system_are_followed_while_they_are_wanted(
     assert len(drawn) == 1
     hints.accessibility().contrastPreferenceChanged.emit(Qt.ContrastPreference.HighContrast)
     assert len(drawn) == 2
+
+
+def test_the_icons_of_all_menus_take_the_colours_of_another_theme(window: MainWindow) -> None:
+    menus = window.findChildren(QMenu)
+    actions = [action for menu in menus for action in menu.actions() if not action.icon().isNull()]
+    assert {"A folder…", "&Commands…"} <= {action.text() for action in actions}
+    window.set_theme("dark")
+    dark = {action.icon().cacheKey() for action in actions}
+    window.set_theme("light")
+    assert dark.isdisjoint({action.icon().cacheKey() for action in actions})
 
 
 @pytest.mark.parametrize("theme", THEMES)

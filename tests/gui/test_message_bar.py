@@ -10,9 +10,9 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from desktop.labels import SaidLabel
 from desktop.message_bar import MessageBar
 from desktop.places.models import ModelDetails
-from desktop.said_label import SaidLabel
 from desktop.window import MainWindow
 
 

@@ -29,6 +29,7 @@ from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
 from desktop.viewer_bar import PasswordBar
 from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
+from engine.worker.contract.case import COPY_SAMPLE
 from engine.worker.contract.doctor import CheckedThing
 from engine.worker.contract.offline import (
     Allowed,
@@ -39,7 +40,6 @@ from engine.worker.contract.offline import (
     OpenSocket,
     Tried,
 )
-from engine.worker.contract.sample import COPY
 from models.catalog import default_entry
 from models.fence.seccomp import seccomp_is_known
 
@@ -290,7 +290,7 @@ def test_a_case_that_is_opened_after_a_sample_that_cannot_be_is_shown_as_any_oth
     client, ask = window.workspace.client, window.workspace.client.ask
 
     def copy_nowhere(query: Any, then: Any, *failed: Any, **given: Any) -> str:
-        if query is COPY:
+        if query is COPY_SAMPLE:
             then(str(tmp_path / "no such folder" / "sample.redwell"))
             return ""
         return ask(query, then, *failed, **given)

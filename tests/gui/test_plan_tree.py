@@ -127,14 +127,12 @@ def test_the_report_of_the_last_build_makes_the_same_tree() -> None:
         parent=1,
         directive="isolating",
         words="",
-        step="s",
         depth=0,
         by_model=False,
         dropped="",
         score=3.0,
         rows=5,
         seconds=2.0,
-        tokens=4,
     )
     last = LastBuild(
         own=1,

@@ -199,7 +199,7 @@ def test_a_pipeline_is_kept_beside_the_case_and_run(qtbot: QtBot, place: Questio
     path = Path(wanted.args[0])
     assert path == case.parent / "sample questions" / "Start empty.yaml"
     assert path.read_text(encoding="utf-8") == place.document.text
-    place.document.file.rename("What it is")
+    place.document.keeper.rename("What it is")
     qtbot.waitUntil(lambda: place.document.file.path.endswith("What it is.yaml"), timeout=WAIT)
     place._duplicate("Another")
     qtbot.waitUntil(lambda: place.document.file.path.endswith("Another.yaml"), timeout=WAIT)
@@ -717,9 +717,9 @@ def test_a_name_that_differs_in_capitals_alone_is_taken(qtbot: QtBot, place: Que
 def test_a_question_is_named_by_its_words_in_any_script(place: QuestionPlace) -> None:
     ask = place.begin.ask
     for question in ("कौन सी गाड़ी है", "รถคันไหนถูกกล่าวถึง", "Quelles voitures, et où"):
-        ask._proposal = {"question": f"{question}?"}
+        ask.proposal = {"question": f"{question}?"}
         assert ask._name() == question
-    ask._proposal = None
+    ask.proposal = None
 
 
 def test_a_choice_is_not_asked_about_before_its_choices_are_written(

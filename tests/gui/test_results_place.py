@@ -353,7 +353,7 @@ def test_groups_are_folded_by_mouse_and_by_keyboard(
     table, model = results.table, results.model
     shown = lambda: [model.index(n, 0).data() if model.heading(n) else cell(results, n, "date") for n in range(9)]  # noqa: E731
     go(results, 0, "officer")
-    results.columns.group_by_current()
+    results.group_by_current()
     ana, daniel, michael = "Ana Ruiz (3 rows)", "Daniel Harmon (2 rows)", "Michael Harmon (1 row)"
     whole = [ana, "2020-01-15", "", "2020-02-02", daniel, "2019-03-04", "2019-03-28", michael, "2021-12-01"]
     qtbot.waitUntil(lambda: shown() == whole, timeout=WAIT)
@@ -373,7 +373,7 @@ def test_groups_are_folded_by_mouse_and_by_keyboard(
     qtbot.waitUntil(lambda: verdicts(results)[3] == "accepted", timeout=WAIT)
     assert table.currentIndex().row() == 5
     go(results, 6, "officer")
-    results.columns.fold_current()
+    results.fold_current()
     qtbot.waitUntil(lambda: model.rowCount() == 7, timeout=WAIT)
     assert table.currentIndex().row() == 4
     press(results, Qt.Key.Key_R)  # nothing is rejected: it is a heading
@@ -408,9 +408,9 @@ def test_reviewed_rows_are_written_as_gold(
 def test_columns_are_hidden_and_pinned_and_stay_so(qtbot: QtBot, results: ResultsPlace, window: MainWindow) -> None:
     table = results.table
     go(results, 0, "days")
-    results.columns.pin_current()
+    results.pin_current()
     go(results, 0, "force")
-    results.columns.hide_current()
+    results.hide_current()
     table.setColumnWidth(1, 301)
     table._keep_layout()
     assert (table.pinned_columns, table.hidden_columns) == (["officer", "days"], ["force"])
@@ -424,10 +424,10 @@ def test_columns_are_hidden_and_pinned_and_stay_so(qtbot: QtBot, results: Result
     table.show_all_columns()
     assert table.hidden_columns == []
     go(results, 0, "days")
-    results.columns.pin_current()
+    results.pin_current()
     assert table.pinned_columns == ["officer"]
     go(results, 0, "officer")
-    results.columns.pin_current()
+    results.pin_current()
     assert not table._pinned.isVisible()
     table.selectRow(0)
     table.setFocus()

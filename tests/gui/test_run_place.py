@@ -97,7 +97,8 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     add(qtbot, place, pipeline)
     qtbot.waitUntil(lambda: place.panel.table.currentIndex().row() == 1, timeout=WAIT)  # the new one is chosen
     place.panel.table.selectRow(0)
-    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT), qtbot.waitSignal(window.workspace.run_finished) as done:
+    ended = place.queue.emptied, window.workspace.run_finished
+    with qtbot.waitSignal(ended[0], timeout=WAIT), qtbot.waitSignal(ended[1], timeout=WAIT) as done:
         QTest.mouseClick(place.go, Qt.MouseButton.LeftButton)
     assert done.args[0] == place.queue.entries[0].run_id
     assert states(place) == ["finished", "finished"]
@@ -169,9 +170,9 @@ def test_a_run_pauses_goes_on_and_is_cancelled_at_once(
     place.panel.table.selectRow(0)
     place.start()
     qtbot.waitUntil(lambda: bool(place.view.operators.rows), timeout=WAIT)
-    place.pause_or_resume()
+    place.workspace.job.pause_or_resume()
     assert place.pause.text() == "Continue"
-    place.pause_or_resume()
+    place.workspace.job.pause_or_resume()
     assert place.pause.text() == "Pause"
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
         place.cancel()
@@ -389,7 +390,7 @@ def test_a_question_that_is_renamed_stays_in_the_queue(
     window.go_to("Question")
     with qtbot.waitSignal(question.document.opened, timeout=WAIT):
         question.open_file(str(pipeline))
-    question.document.file.rename("who did it")
+    question.document.keeper.rename("who did it")
     renamed = pipeline.with_stem("who did it")
     qtbot.waitUntil(lambda: [entry.pipeline for entry in place.queue.entries] == [str(renamed)], timeout=WAIT)
     with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.documents.document import Line
 from engine.evidence.cells import locate_row
-from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
+from engine.evidence.locate import locate
+from engine.evidence.text_index import TextIndex
 from engine.rows import DocumentId, Row, Span
 from engine.text.blocks import blocks
 from engine.text.normalise import plain, words
@@ -27,9 +29,7 @@ LINES = st.lists(LINE, min_size=1, max_size=30)
 
 
 def index_of(lines: list[str], first: int = 1) -> TextIndex:
-    return TextIndex(
-        SourceText(DOCUMENT, [SourceLine(n, 1 + (n - first) // 7, text) for n, text in enumerate(lines, first)])
-    )
+    return TextIndex(DOCUMENT, [Line(n, 1 + (n - first) // 7, text) for n, text in enumerate(lines, first)])
 
 
 @given(LINES, st.data(), st.integers(1, 1000))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.documents.headings import Heading, headings
-from engine.documents.structure import Structure
+from engine.documents.outline import Structure
 from engine.operators.cutting import before_lines, lines_of
 from engine.operators.split import OPERATOR, Split
 from engine.rows import DocumentId, Row

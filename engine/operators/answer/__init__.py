@@ -15,8 +15,8 @@ from engine.answers.pointing import Pointer, pointer_of
 from engine.answers.reply import Form
 from engine.answers.shaping import Cell, cell_of, items_cell, merge
 from engine.answers.shown import Shown
+from engine.answers.specs import answer_types
 from engine.answers.telling import note_of, trace_of
-from engine.answers.values import answer_types
 from engine.errors import DocumentError
 from engine.language.templates import prompt_template
 from engine.operators.accounting import row_by_row, succeed_all, text_of
@@ -36,10 +36,6 @@ SETS = ("list", "table", "tree")
 async def answer(node: AnswerNode, row: Row, tools: Tools) -> Sequence[Row]:
     """Answer all questions about a row, which keeps its document and span."""
     answers = await succeed_all(node.asked, lambda asked: answer_question(node, asked, row, tools))
-    return [_with_answers(node, row, answers)]
-
-
-def _with_answers(node: AnswerNode, row: Row, answers: Sequence[Answered]) -> Row:
     added: dict[str, Any] = {}
     cited: dict[str, tuple[Span, ...]] = {}
     for answered in answers:
@@ -47,7 +43,8 @@ def _with_answers(node: AnswerNode, row: Row, answers: Sequence[Answered]) -> Ro
         cited |= answered.cited
     if node.keep_signals:
         added |= {f"_{answered.name}_signals": answered.signals for answered in answers}
-    return row.derive(node.name, {**row.values, **added}, cited={path: spans for path, spans in cited.items() if spans})
+    cited = {path: spans for path, spans in cited.items() if spans}
+    return [row.derive(node.name, {**row.values, **added}, cited=cited)]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 from engine.answers.contract import Contract, Method, Shape
 from engine.answers.passages import Retrieval
 from engine.answers.signals import RICH, CustomSignal
-from engine.answers.specs import spec_of
-from engine.answers.values import answer_type, require_value
+from engine.answers.specs import answer_type, require_value, spec_of
 from engine.language.templates import Template
-from engine.operators.accounting import require, require_at_least
 from engine.operators.asking import AGREE, Component, ModelNode
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Traits
@@ -105,18 +103,18 @@ class Answer(ModelNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         both = (self.question is not None) + bool(self.questions)
-        require(self, both == 1, "answer needs question or questions, one of the two", "Write question: What ...?")
+        self.require(both == 1, "answer needs question or questions, one of the two", "Write question: What ...?")
         names = [asked.name for asked in self.asked]
-        require(self, len(set(names)) == len(names), "two questions have one name", "Give each a name of its own.")
-        require(self, bool(self.accept), "accept names no way of coming by a value", "Write accept: [verbatim].")
-        require(self, not self.examples, "answer takes no examples", "Say in the question what is meant.")
+        self.require(len(set(names)) == len(names), "two questions have one name", "Give each a name of its own.")
+        self.require(bool(self.accept), "accept names no way of coming by a value", "Write accept: [verbatim].")
+        self.require(not self.examples, "answer takes no examples", "Say in the question what is meant.")
         for fields in (*(check.mentions() for check in self.validate), self._gleaned):
             judged = [name for name in names if name in fields]
             message = f"validate or gleaning names the questions {' and '.join(judged)}, which are asked one by one"
-            require(self, len(judged) < 2, message, "Check one question at a time, or all in an operator behind it.")
+            self.require(len(judged) < 2, message, "Check one question at a time, or all in an operator behind it.")
         taken = sorted({*RICH, "items", "headers"} & set(self.signals))
-        require(self, not taken, f"the signal {', '.join(taken)!r} is one of the contract's", "Choose another name.")
-        require_at_least(self, passage_tokens=1, rounds=1, max_items=1)
+        self.require(not taken, f"the signal {', '.join(taken)!r} is one of the contract's", "Choose another name.")
+        self.require_at_least(passage_tokens=1, rounds=1, max_items=1)
 
     @property
     def asked(self) -> tuple[AskedQuestion, ...]:

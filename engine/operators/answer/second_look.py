@@ -20,7 +20,7 @@ from engine.operators.answer.source import around
 from engine.operators.asking import Question, ask_reply
 from engine.operators.base import Tools
 from engine.rows import Row
-from engine.text.stems import stems
+from engine.text.normalise import stems
 from engine.values.base import closed_object
 
 AROUND = 3

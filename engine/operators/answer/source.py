@@ -22,12 +22,12 @@ from engine.answers.sections import (
 from engine.answers.shown import Shown
 from engine.completeness.judge import judge_completeness
 from engine.documents.document import Document
+from engine.operators.accounting import first_line_of
 from engine.operators.answer.node import Answer
 from engine.operators.base import Tools
-from engine.operators.document_lines import first_line_of
 from engine.rows import Row, Span
+from engine.text.normalise import stems
 from engine.text.numbered_text import NumberedText
-from engine.text.stems import stems
 
 CLOSE_TOKENS = 300
 """Tokens of the lines that are looked at again where nothing was found in more of them."""
@@ -196,7 +196,8 @@ class Source:
             return False
         pages = self._doubtful_pages(seen, items)
         tables = by_tables(self.document, pages) is not None
-        return tables or (self.document.kind == "pdf" and any(self._is_text(page) for page in pages))
+        texts = (self.document.pages[page - 1].source == "text" for page in pages)
+        return tables or (self.document.kind == "pdf" and any(texts))
 
     async def reread(self, seen: frozenset[int], items: Sequence[Item], tools: Tools) -> Reread | None:
         """Read the pages of an answer another way, or where there is none those shown; None: that gives nothing.
@@ -212,15 +213,10 @@ class Source:
 
     def _doubtful_pages(self, seen: frozenset[int], items: Sequence[Item]) -> list[int]:
         spans = [span for item in items for span in item.spans]
-        lines = [span.first for span in spans] or [self._line_of(piece) for piece in sorted(seen)]
+        first = self.text.first_line or 1
+        lines = [span.first for span in spans] or [first + self.text.pieces[piece].line for piece in sorted(seen)]
         pages = [page for line in lines if (page := self.page_of(line)) is not None]
         return list(dict.fromkeys(pages))[:MOST_PAGES]
-
-    def _line_of(self, piece: int) -> int:
-        return self.text.pieces[piece].line + (self.text.first_line or 1)
-
-    def _is_text(self, page: int) -> bool:
-        return self.document is not None and self.document.pages[page - 1].source == "text"
 
 
 def nearest_lines(shown: Shown, query: str) -> Shown | None:

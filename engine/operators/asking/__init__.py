@@ -10,10 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.language.position import did_you_mean
 from engine.language.schema import Quote, QuoteSource, Schema
 from engine.language.templates import CONTEXT_PLACE, Template, prompt_template
-from engine.operators.accounting import require
 from engine.operators.asking.agreeing import ask_to_agree
 from engine.operators.asking.emptiness import EMPTINESS, asking_for_emptiness, note_emptiness, visible
 from engine.operators.asking.gleaning import glean
@@ -29,16 +27,7 @@ from engine.operators.asking.model_node import (
     Gleaning,
     ModelNode,
 )
-from engine.operators.asking.question import (
-    Question,
-    Turn,
-    answer_fields,
-    answer_format,
-    fits,
-    prompt_tokens,
-    reply_room,
-    request_for,
-)
+from engine.operators.asking.question import Question, Turn, answer_format, fits, prompt_tokens, reply_room
 from engine.operators.asking.replies import Asked, ask_once
 from engine.operators.asking.validating import refuse_invalid, refuse_invalid_parts, validated
 from engine.operators.base import Tools
@@ -58,7 +47,6 @@ __all__ = [
     "ModelNode",
     "Question",
     "Turn",
-    "answer_fields",
     "answer_format",
     "ask",
     "ask_once",
@@ -70,8 +58,6 @@ __all__ = [
     "reads_of",
     "refuse_invalid_parts",
     "reply_room",
-    "request_for",
-    "require_shown",
     "settle",
     "texts_of",
     "visible",
@@ -164,17 +150,6 @@ def texts_of(values: Mapping[str, Any], *prompts: Template | None, variable: str
         named = frozenset().union(*(prompt.mentions(variable) for prompt in templates))
         values = {k: v for k, v in values.items() if k in named}
     return [v for v in values.values() if isinstance(v, str)]
-
-
-def require_shown(node: ModelNode, keys: Collection[str], *prompts: tuple[Template | None, str]) -> None:
-    """Raise PipelineError for a prompt that reads a field which `input` leaves out: the fields `keys` are, if any, all.
-
-    Each prompt comes with the variable through which it reads rows.
-    """
-    for prompt, variable in prompts:
-        lacking = "".join(sorted(prompt.reads(variable) - set(keys))[:1]) if prompt and keys else ""
-        message = f"a prompt reads the field {lacking!r}, which input leaves out"
-        require(node, not lacking, message, did_you_mean(lacking, keys))
 
 
 def quote_source(

@@ -26,14 +26,6 @@ BY = "agree"
 """The key that a note of the ledger names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """One answer: what the model wrote, and what it was read as."""
-
-    reply: Reply
-    values: Mapping[str, Any]
-
-
 async def ask_to_agree(
     node: ModelNode, agree: Agree, question: Question, tools: Tools, answer_once: AnswerOnce
 ) -> Reply:
@@ -48,23 +40,24 @@ async def ask_to_agree(
     if not readings:
         first = next(reading for reading in asked if isinstance(reading, Failure))
         raise first.as_error(f"all {agree.times} readings failed; the first: ")
-    voted = {name: vote([reading.values.get(name) for reading in readings]) for name in readings[0].values}
+    voted = {name: vote([values.get(name) for _, values in readings]) for name in readings[0][1]}
     failed = agree.times - len(readings)
     tools.record.agreed(question.row_id, {name: _told(result, failed) for name, result in voted.items()})
     _note(tools, question.row_id, voted, failed)
-    return _chosen(readings, voted)
+    return _chosen([reply for reply, _ in readings], voted)
 
 
 async def _one(
     node: ModelNode, agree: Agree, question: Question, tools: Tools, answer_once: AnswerOnce, number: int
-) -> _Reading:
+) -> tuple[Reply, Mapping[str, Any]]:
+    """Ask for one reading: what the model wrote, and what it was read as."""
     if number:
         node = replace(node, agree=None, temperature=agree.temperature if agree.model is None else node.temperature)
         question = replace(question, sample=question.sample + number, model=agree.model or question.model)
     else:
         node = replace(node, agree=None)
     reply = await answer_once(node, question, tools)
-    return _Reading(reply, question.answer(reply))
+    return reply, question.answer(reply)
 
 
 def _told(result: Vote, failed: int) -> dict[str, Any]:
@@ -83,14 +76,14 @@ def _note(tools: Tools, row_id: str, voted: Mapping[str, Vote], failed: int) -> 
         tools.record.note(row_id, "disagree", BY, ", ".join(apart))
 
 
-def _chosen(readings: Sequence[_Reading], voted: Mapping[str, Vote]) -> Reply:
+def _chosen(replies: Sequence[Reply], voted: Mapping[str, Vote]) -> Reply:
     """Put the winning readings of the fields together; where the model wrote other fields, take the nearest whole."""
-    first = readings[0].reply
-    if all(isinstance(r.reply.value, Mapping) and set(r.reply.value) == set(voted) for r in readings):
-        value = {name: readings[voted[name].winner].reply.value[name] for name in first.value}
+    first = replies[0]
+    if all(isinstance(reply.value, Mapping) and set(reply.value) == set(voted) for reply in replies):
+        value = {name: replies[voted[name].winner].value[name] for name in first.value}
         return first if value == first.value else replace(first, value=value, text=canonical_json(value))
-    wins = [sum(result.winner == place for result in voted.values()) for place in range(len(readings))]
-    return readings[wins.index(max(wins))].reply
+    wins = [sum(result.winner == place for result in voted.values()) for place in range(len(replies))]
+    return replies[wins.index(max(wins))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +122,9 @@ def same_reading(one: Any, other: Any) -> float:
     Lists by the items they share, in any order (Dice: twice the shared ones by all), objects by their fields.
     """
     if is_typed(one) and is_typed(other) and main_part(one) is not None and main_part(other) is not None:
-        return same_reading(_read_parts(one), _read_parts(other))
+        # By their parts, whichever words these were read from.
+        mine, others = ({name: part for name, part in value.items() if name not in MARKS} for value in (one, other))
+        return same_reading(mine, others)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         names = one.keys() | other.keys()
         return sum(same_reading(one.get(name), other.get(name)) for name in names) / len(names) if names else 1.0
@@ -138,11 +133,6 @@ def same_reading(one: Any, other: Any) -> float:
     if isinstance(one, str) and isinstance(other, str):
         return float(fold(plain(one)) == fold(plain(other)))
     return float(isinstance(one, bool) == isinstance(other, bool) and one == other)
-
-
-def _read_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a typed value, whichever words they were read from."""
-    return {name: part for name, part in value.items() if name not in MARKS}
 
 
 def _shared(items: Sequence[Any], others: Sequence[Any]) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 from engine.language.expressions import CannotEvaluate
 from engine.language.layout import refer_back
@@ -31,7 +31,7 @@ async def glean(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
     for number in range(1, node.gleaning.num_rounds + 1):
         if not _is_wanted(node.gleaning, asked, tools):
             break
-        result = await attempt(_Round(node, node.gleaning, tools, number).play, asked)
+        result = await attempt(partial(_refined, node, node.gleaning, tools, number), asked)
         if isinstance(result, Failure):
             detail = f"gleaning round {number} failed, the answer before it stands: {result.error}"
             tools.record.note(asked.question.row_id, "not refined", "gleaning", detail)
@@ -54,37 +54,27 @@ def _is_wanted(gleaning: Gleaning, asked: Asked, tools: Tools) -> bool:
         return True
 
 
-@dataclass(frozen=True)
-class _Round:
-    """One round: judge, and improve if the judge says so."""
+async def _refined(node: ModelNode, gleaning: Gleaning, tools: Tools, number: int, asked: Asked) -> Asked:
+    """Play a round: judge, and return the improved answer, or `asked` itself where it is good.
 
-    node: ModelNode
-    gleaning: Gleaning
-    tools: Tools
-    number: int
-
-    async def play(self, asked: Asked) -> Asked:
-        """Return the improved answer, or `asked` itself where it is good. Raises what asking raises."""
-        judgement = await self._judge(asked)
-        improvements = judgement["improvements"].strip()
-        if not (judgement["should_refine"] and improvements):
-            return asked
-        message = prompt_template("improve").render(improvements=improvements).strip()
-        question = asked.question.then(asked.reply, message, f"gleaning round {self.number}")
-        return Asked(question, await ask_once(self.node, question, self.tools))
-
-    async def _judge(self, asked: Asked) -> dict[str, Any]:
-        answer = asked.question.answer(asked.reply)
-        values = visible(asked.question.values)
-        asks, shown = self.gleaning.validation_prompt, {"output": {**values, **answer}, "input": values}
-        wish = refer_back(asks, self.node.layout, asked.question.prompt, **shown)
-        message = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
-        question = replace(
-            asked.question.then(asked.reply, message, f"judge round {self.number}"),
-            json_schema=JUDGEMENT.json_schema(lambda _: ()),
-            bare="",
-            examples_for=asked.question.json_schema,
-            probabilities=False,
-        )
-        reply = await ask_once(self.node, question, self.tools, model=self.gleaning.model)
-        return dict(reply.value)
+    Raises what asking raises.
+    """
+    answer = asked.question.answer(asked.reply)
+    values = visible(asked.question.values)
+    shown = {"output": {**values, **answer}, "input": values}
+    wish = refer_back(gleaning.validation_prompt, node.layout, asked.question.prompt, **shown)
+    message = f"{wish.rstrip()}\n\n{answer_format(JUDGEMENT.describe())}"
+    question = replace(
+        asked.question.then(asked.reply, message, f"judge round {number}"),
+        json_schema=JUDGEMENT.json_schema(lambda _: ()),
+        bare="",
+        examples_for=asked.question.json_schema,
+        probabilities=False,
+    )
+    judgement = (await ask_once(node, question, tools, model=gleaning.model)).value
+    improvements = judgement["improvements"].strip()
+    if not (judgement["should_refine"] and improvements):
+        return asked
+    message = prompt_template("improve").render(improvements=improvements).strip()
+    question = asked.question.then(asked.reply, message, f"gleaning round {number}")
+    return Asked(question, await ask_once(node, question, tools))

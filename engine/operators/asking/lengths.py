@@ -35,8 +35,9 @@ def fitted(node: ModelNode, question: Question, tools: Tools) -> Question:
         shorter = asked_about(node, question, shown)
         if shorter is None:
             return question
-        if _has_room(node, shorter, tools):
-            _note(node, question, shown, texts, tools)
+        if spare_tokens(node, shorter, {}, tools) >= 0:
+            kept = ", ".join(f"{field}: {len(shown[field])} of {len(texts[field])} characters shown" for field in shown)
+            tools.record.note(question.row_id, "cut", f"too_long: {how}", kept)
             return shorter
         keep = int(keep * NEXT_TRY)
     return question
@@ -84,9 +85,8 @@ def cut(text: str, keep: int, how: Cut) -> str:
 def asked_about(node: ModelNode, question: Question, shown: Mapping[str, str]) -> Question | None:
     """Ask the same with other texts in some fields; None where quotes could then come from what is not shown."""
     if question.about is not None:
-        made = question.about(shown)
         return replace(
-            made,
+            question.about(shown),
             values=question.values,
             probabilities=question.probabilities,
             task=question.task,
@@ -107,10 +107,6 @@ def spare_tokens(node: ModelNode, question: Question, texts: Mapping[str, str], 
     theirs = sum(tools.count_tokens(text) * question.prompt.count(text) for text in texts.values())
     rest = prompt_tokens(node, question, tools) - theirs
     return tools.context_tokens - rest - reply_room(node, tools) - _turns_room(node, tools)
-
-
-def _has_room(node: ModelNode, question: Question, tools: Tools) -> bool:
-    return spare_tokens(node, question, {}, tools) >= 0
 
 
 def _turns_room(node: ModelNode, tools: Tools) -> int:
@@ -138,13 +134,6 @@ def _characters(node: ModelNode, question: Question, texts: Mapping[str, str], t
             break
     longest = max(texts, key=lambda field: tokens[field])
     return max(0, int(level * len(texts[longest]) / tokens[longest]))
-
-
-def _note(
-    node: ModelNode, question: Question, shown: Mapping[str, str], texts: Mapping[str, str], tools: Tools
-) -> None:
-    kept = ", ".join(f"{field}: {len(shown[field])} of {len(texts[field])} characters shown" for field in shown)
-    tools.record.note(question.row_id, "cut", f"too_long: {node.too_long}", kept)
 
 
 def _word_end(text: str, index: int) -> int:

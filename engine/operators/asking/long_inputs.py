@@ -7,7 +7,7 @@ This is what a map becomes for a single row at run time (paper, end of section 4
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from engine.errors import ItemError
@@ -124,7 +124,7 @@ async def _merged(node: ModelNode, question: Question, replies: Sequence[Reply],
     value = _joined_lists(schema, values)
     rest = Schema(tuple(f for f in schema.fields if f.name not in value)) if len(value) < len(schema.fields) else None
     if rest is not None:
-        value |= await _Merge(node, question, rest, tools).merge(values)
+        value |= await _merge(node, question, rest, values, tools)
     ordered = {name: value[name] for name in schema.names}
     return Reply(value=ordered, text=canonical_json(ordered))
 
@@ -140,42 +140,34 @@ def _joined_lists(schema: Schema, values: Sequence[Mapping[str, Any]]) -> dict[s
     return joined
 
 
-@dataclass(frozen=True)
-class _Merge:
-    """Put the answers about several parts together into one, by the model."""
+async def _merge(
+    node: ModelNode, about: Question, schema: Schema, values: Sequence[Mapping[str, Any]], tools: Tools
+) -> dict[str, Any]:
+    """Put the fields of the schema for all parts together into one, by the model; of too many answers in two halves."""
+    wanted = [{field.name: value[field.name] for field in schema.fields} for value in values]
+    if all(value == wanted[0] for value in wanted):
+        return wanted[0]
+    question = _merge_question(about, schema, wanted)
+    if not fits(node, question, tools) and len(wanted) > 2:
+        middle = len(wanted) // 2
+        halves = [await _merge(node, about, schema, half, tools) for half in (wanted[:middle], wanted[middle:])]
+        return await _merge(node, about, schema, halves, tools)
+    reply = await ask_once(node, question, tools)
+    return dict(reply.value)
 
-    node: ModelNode
-    question: Question
-    schema: Schema
-    tools: Tools
 
-    async def merge(self, values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the fields of the schema for all parts; answers too many for one prompt are merged in two halves."""
-        wanted = [{field.name: value[field.name] for field in self.schema.fields} for value in values]
-        if all(value == wanted[0] for value in wanted):
-            return wanted[0]
-        question = self._ask_for(wanted)
-        if not fits(self.node, question, self.tools) and len(wanted) > 2:
-            middle = len(wanted) // 2
-            wanted = [await self.merge(wanted[:middle]), await self.merge(wanted[middle:])]
-            return await self.merge(wanted)
-        reply = await ask_once(self.node, question, self.tools)
-        return dict(reply.value)
-
-    def _ask_for(self, values: Sequence[Mapping[str, Any]]) -> Question:
-        shown = shown_texts(self.question)
-        task = self.question.prompt
-        for text in sorted(shown.values(), key=len, reverse=True):
-            task = task.replace(text, "[the text]")
-        prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
-        return Question(
-            prompt=prompt.strip(),
-            # A quote of the whole is one of those of the parts.
-            json_schema=self.schema.json_schema(lambda _: [text for _, text in texts_within(values)]),
-            form=self.schema.describe(),
-            task=f"merge {len(values)} parts",
-            row_id=self.question.row_id,
-            answer_at="",
-            sample=self.question.sample,
-            model=self.question.model,
-        )
+def _merge_question(about: Question, schema: Schema, values: Sequence[Mapping[str, Any]]) -> Question:
+    task = about.prompt
+    for text in sorted(shown_texts(about).values(), key=len, reverse=True):
+        task = task.replace(text, "[the text]")
+    prompt = prompt_template("merge_parts").render(task=task, answers=[to_json(value) for value in values])
+    return Question(
+        prompt=prompt.strip(),
+        # A quote of the whole is one of those of the parts.
+        json_schema=schema.json_schema(lambda _: [text for _, text in texts_within(values)]),
+        form=schema.describe(),
+        task=f"merge {len(values)} parts",
+        row_id=about.row_id,
+        sample=about.sample,
+        model=about.model,
+    )

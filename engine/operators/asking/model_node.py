@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, final
 
@@ -10,14 +10,12 @@ from engine.errors import PipelineError
 from engine.language.common_checks import example_problems, example_prompts, prompt_problems
 from engine.language.expressions import Expression
 from engine.language.layout import Layout
+from engine.language.position import did_you_mean
 from engine.language.problems import Finding
 from engine.language.templates import Template, show_rows
-from engine.operators.accounting import require, require_alone, require_at_least
-from engine.operators.base import Tools
-from engine.operators.error_keys import OnErrorNode
+from engine.operators.base import OnErrorNode, Tools
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
-from engine.rows import Row
 from models.protocol import Reply, Sampling
 
 TooLong = Literal["error", "middle_out", "head", "head_tail", "split"]
@@ -82,7 +80,7 @@ class Component:
     def check(self, node: ModelNode) -> None:
         """Refuse the keys that ask for it where the operator does not take it."""
         is_possible = self in node.takes or not self.is_wanted(node)
-        require(node, is_possible, self.refusal.format(kind=node.kind, layout=node.layout), self.advice)
+        node.require(is_possible, self.refusal.format(kind=node.kind, layout=node.layout), self.advice)
 
 
 RETRIEVER = Component(
@@ -120,11 +118,9 @@ COMPONENTS = (RETRIEVER, SPLIT, LAYOUT, AGREE)
 class ModelNode(OnErrorNode):
     """What all operators that ask a model have; None stands for the pipeline's setting. See docs/operators/common.md.
 
-    `limit_counts`: `limit` counts the work items that are begun, or the rows that are kept (filter).
     `takes`: what its questions allow of COMPONENTS. A subclass defines `own_traits`.
     """
 
-    limit_counts: ClassVar[Literal["begun", "kept"]] = "begun"
     takes: ClassVar[tuple[Component, ...]] = ()
 
     model: str | None = None
@@ -148,15 +144,14 @@ class ModelNode(OnErrorNode):
         show_rows(self)
         object.__setattr__(self, "validate", tuple(self.validate))
         object.__setattr__(self, "examples", freeze(self.examples))
-        require_at_least(self, max_tokens=1, temperature=0, limit=1, num_retries_on_validate_failure=0)
+        self.require_at_least(max_tokens=1, temperature=0, limit=1, num_retries_on_validate_failure=0)
         for seconds in (self.timeout_seconds, self.timeout):
-            require(self, seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
+            self.require(seconds is None or seconds > 0, f"timeout_seconds must be more than 0, not {seconds}")
         timeouts = {self.timeout_seconds, self.timeout} - {None}
-        require(self, len(timeouts) < 2, "timeout_seconds and timeout are the same key and have different values")
+        self.require(len(timeouts) < 2, "timeout_seconds and timeout are the same key and have different values")
         for component in COMPONENTS:
             component.check(self)
-        require(
-            self,
+        self.require(
             bool(self.retriever) or not self.save_retriever_output,
             "save_retriever_output needs a retriever",
             "Write retriever: with the name of one under retrievers.",
@@ -166,6 +161,16 @@ class ModelNode(OnErrorNode):
         if self.agree is not None:
             self._check_agree()
 
+    def require_shown(self, keys: Collection[str], *prompts: tuple[Template | None, str]) -> None:
+        """Raise PipelineError for a prompt that reads a field which `input`, the fields `keys` (none: all), leaves out.
+
+        Each prompt comes with the variable through which it reads rows.
+        """
+        for prompt, variable in prompts:
+            lacking = "".join(sorted(prompt.reads(variable) - set(keys))[:1]) if prompt and keys else ""
+            message = f"a prompt reads the field {lacking!r}, which input leaves out"
+            self.require(not lacking, message, did_you_mean(lacking, keys))
+
     def _check_agree(self) -> None:
         """Refuse a wrong number of readings, and answers that are counted in another way already."""
         try:
@@ -174,7 +179,7 @@ class ModelNode(OnErrorNode):
             advice = "For example agree: 3, or agree: {times: 2, model: NAME}."
             raise PipelineError(str(error), advice=advice, operator=self.name) from error
         advice = "Remove one of them; {first} counts or shares answers in its own way."
-        require_alone(self, "agree", self.counted_otherwise, advice)
+        self.require_alone("agree", self.counted_otherwise, advice)
 
     @property
     def counted_otherwise(self) -> Mapping[str, bool]:
@@ -194,11 +199,10 @@ class ModelNode(OnErrorNode):
     def _check_example(self, example: Mapping[str, Any]) -> None:
         shape = "For example examples: [{input: {text: ...}, output: {name: ...}}]."
         whole = isinstance(example, Mapping) and isinstance(example.get("output"), Mapping) and len(example) > 1
-        require(self, whole, "an example has input and output, each with its fields", shape)
+        self.require(whole, "an example has input and output, each with its fields", shape)
         known = self.answered_fields
         unknown = sorted(set(example["output"]) - set(known)) if known else []
-        require(
-            self,
+        self.require(
             not unknown,
             f"the output of an example has the field {', '.join(unknown)!r}, which output.schema has not",
             f"Its fields are: {', '.join(known)}.",
@@ -232,13 +236,6 @@ class ModelNode(OnErrorNode):
             temperature=tools.sampling.temperature if self.temperature is None else self.temperature,
             max_tokens=self.max_tokens or tools.sampling.max_tokens,
         )
-
-    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
-        """Give what `limit` counts: the rows one by one, or the groups of an operator that makes a row of each.
-
-        A row that can be in no group is in none of them.
-        """
-        return [[row] for row in rows]
 
     def chosen(self, replies: Sequence[Reply]) -> Reply | None:
         """Return the reply that stands for those about the parts of a text; None where they are put together."""

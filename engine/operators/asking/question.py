@@ -116,7 +116,7 @@ def request_for(node: ModelNode, question: Question, tools: Tools) -> Request:
             Segment("system", system.strip(), shared=True),
             *_example_segments(node, question),
             *_user_segments(question.prompt, question.texts),
-            *_form_segments(question),
+            *([Segment("user", _parted(question.prompt, form))] if (form := _form_of(question)) else []),
             *(s for turn in question.history for s in (Segment("assistant", turn.reply), Segment("user", turn.told))),
         ),
         schema_json=canonical_json(question.written_schema),
@@ -138,11 +138,6 @@ def _form_of(question: Question) -> str:
     if question.bare:
         return prompt_template("answer_boolean").render().strip()
     return answer_format(question.form) if question.form else ""
-
-
-def _form_segments(question: Question) -> Iterator[Segment]:
-    if form := _form_of(question):
-        yield Segment("user", _parted(question.prompt, form))
 
 
 def prompt_tokens(node: ModelNode, question: Question, tools: Tools) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import ItemError
@@ -19,15 +18,8 @@ from models.protocol import Reply, canonical_json
 ADVICE = "Loosen the expression, raise num_retries_on_validate_failure, or ask for it in the prompt."
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """An expression that an answer fails, and what was seen: the values of the fields it names."""
-
-    expression: str
-    seen: str
-
-    def __str__(self) -> str:
-        return f"{self.expression} ({self.seen})" if self.seen else self.expression
+Complaint = tuple[str, str]
+"""An expression that an answer fails, and what was seen: the values of the fields it names."""
 
 
 async def validated(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
@@ -40,7 +32,7 @@ async def validated(node: ModelNode, asked: Asked, tools: Tools) -> Asked:
         if retries == node.num_retries_on_validate_failure:
             raise _exhausted(asked.reply, complaints, retries)
         retries += 1
-        message = prompt_template("retry").render(complaints=[[c.expression, c.seen] for c in complaints]).strip()
+        message = prompt_template("retry").render(complaints=complaints).strip()
         question = asked.question.then(asked.reply, message, f"retry {retries} after validation")
         if not fits(node, question, tools):
             raise _exhausted(asked.reply, complaints, retries - 1, "; the prompt leaves no room for a retry")
@@ -66,7 +58,7 @@ def failing(node: ModelNode, question: Question, reply: Reply) -> list[Complaint
     answer = question.answer(reply)
     output = {**question.values, **answer}
     return [
-        Complaint(expression.text, expression.seen(output, question.values))
+        (expression.text, expression.seen(output, question.values))
         for expression in concerning(node, question, node.validate)
         if not _holds(expression, output, question)
     ]
@@ -87,6 +79,6 @@ def _holds(expression: Expression, output: dict[str, object], question: Question
 
 
 def _exhausted(reply: Reply, complaints: list[Complaint], retries: int, more: str = "") -> ItemError:
-    failed = "; ".join(map(str, complaints))
+    failed = "; ".join(f"{expression} ({seen})" if seen else expression for expression, seen in complaints)
     after = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
     return ItemError(f"the answer fails validation{after}: {failed}{more}", advice=ADVICE, raw_reply=reply.text)

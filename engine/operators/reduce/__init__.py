@@ -16,10 +16,10 @@ from engine.errors import PipelineError
 from engine.language.position import did_you_mean
 from engine.language.schema import Schema
 from engine.language.templates import SHOWS_ROWS, Template
-from engine.operators.accounting import label, process, require, require_at_least, value_of
+from engine.operators.accounting import label, process, value_of
 from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_of, visible
 from engine.operators.base import Decision, Operator, Outcome, Tools
-from engine.operators.grouping import ALL, by_size, group_rows, reduce_keys
+from engine.operators.grouping import ALL, GroupingNode, group_rows
 from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
 from engine.operators.reduce.folding import Fold, State, fold_rows, needs_folding
 from engine.operators.reduce.parallel_folds import Merge, fold_and_merge
@@ -36,7 +36,7 @@ KEY = "reduce_key"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduce(ModelNode):
+class Reduce(GroupingNode, ModelNode):
     """Make one row of each group with equal values of `reduce_key` (`_all`: one group of everything).
 
     The row has the keys, with `pass_through` the first row's other fields, then the fields of `schema`, which the model
@@ -76,7 +76,6 @@ class Reduce(ModelNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "reduce_key", reduce_keys(self, self.reduce_key))
         object.__setattr__(self, "input", _field_names(self, self.input))
         object.__setattr__(self, "aggregate", freeze(self.aggregate))
         try:
@@ -84,22 +83,19 @@ class Reduce(ModelNode):
         except ValueError as error:
             raise PipelineError(str(error), operator=self.name) from error
         self._check_prompts()
-        require_at_least(self, fold_batch_size=1, merge_batch_size=2)
+        self.require_at_least(fold_batch_size=1, merge_batch_size=2)
         self._check_fields()
 
     def _check_prompts(self) -> None:
-        require(
-            self,
+        self.require(
             (self.prompt is None) == (self.schema is None),
             "reduce needs prompt and output.schema together",
             "Write both, or neither and aggregate: {field: collect}.",
         )
-        require(
-            self, bool(self.prompt or self.aggregate), "reduce has nothing to compute", "Write prompt or aggregate."
-        )
+        self.require(bool(self.prompt or self.aggregate), "reduce has nothing to compute", "Write prompt or aggregate.")
         for name in _ONLY_WITH_PROMPT:
             alone = self.prompt is not None or not getattr(self, name)
-            require(self, alone, f"{name} needs a prompt", "Aggregates are computed over all rows at once.")
+            self.require(alone, f"{name} needs a prompt", "Aggregates are computed over all rows at once.")
         for prompt, wanted in (
             ("prompt", ("inputs", "reduce_key")),
             ("fold_prompt", ("inputs",)),
@@ -109,12 +105,12 @@ class Reduce(ModelNode):
             template: Template | None = getattr(self, prompt)
             used = template is None or any(template.uses(variable) for variable in wanted)
             advice = f"{{% for item in {wanted[0]} %}} ... {{% endfor %}}" if wanted[0] != "output" else "{{ output }}"
-            require(self, used, f"the {prompt} does not use {wanted[0]!r}", f"Write {advice}.")
+            self.require(used, f"the {prompt} does not use {wanted[0]!r}", f"Write {advice}.")
 
     def _check_fields(self) -> None:
         others = {*self.keys, *self.answered_fields}
         twice = sorted(others & set(self.aggregate))
-        require(self, not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
+        self.require(not twice, f"aggregate would overwrite {', '.join(twice)}", "Give the aggregate another name.")
         query = self.value_sampling.query_text if self.value_sampling else None
         for prompt, variable, fields in (
             (self.prompt, "inputs", set(self.fields_seen)),
@@ -126,17 +122,11 @@ class Reduce(ModelNode):
             is_known = bool(fields) or variable == KEY
             lacking = sorted(prompt.reads(variable) - fields) if prompt and is_known else []
             where = _LEFT_OUT.get(variable, "output.schema does not have")
-            require(
-                self,
+            self.require(
                 not lacking,
                 f"a prompt reads {variable} field {''.join(lacking[:1])!r}, which {where}",
                 did_you_mean("".join(lacking[:1]), sorted(fields)) or f"{ALL} is one group, which has no key.",
             )
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Return the fields rows are grouped by; none for `_all`."""
-        return () if self.reduce_key == (ALL,) else self.reduce_key
 
     @property
     def fields_seen(self) -> tuple[str, ...]:
@@ -185,10 +175,6 @@ class Reduce(ModelNode):
             reads_unknown=whole_rows and not self.fields_seen,
         )
 
-    def work_items(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
-        """Give the groups, the smallest first (as DocETL)."""
-        return by_size(group_rows(rows, self.keys), self.keys)
-
     def written_fields(self) -> tuple[str, ...]:
         """Return the keys, the schema's fields, the aggregates, and the fields about the rows behind them."""
         return tuple(dict.fromkeys([*self.keys, *self.answered_fields, *self.aggregate, *self.extra_fields]))
@@ -211,7 +197,7 @@ def _field_names(node: Reduce, value: Sequence[str] | Mapping[str, Any]) -> tupl
     if isinstance(value, Mapping):
         fields = value.get("schema")
         valid = set(value) == {"schema"} and isinstance(fields, Mapping) and bool(fields)
-        require(node, valid, "input is neither a list of fields nor {schema: {field: type}}", "Write input: [text].")
+        node.require(valid, "input is neither a list of fields nor {schema: {field: type}}", "Write input: [text].")
         value = tuple(fields or ())
     return tuple(value)
 

@@ -4,6 +4,11 @@ A module a topic: the answers' dataclasses, and each query by its name with the 
 neither the engine's work nor a library: the window's start waits for it (tests/unit/engine/worker/test_contract.py).
 """
 
+from typing import Final
+
 from engine.worker.contract.query import Query
 
-__all__ = ["Query"]
+__all__ = ["LONGEST_LINE", "Query"]
+
+LONGEST_LINE: Final = 1 << 20
+"""Characters of one command, with the end of its line; a longer one is answered by an error that names no command."""

@@ -52,7 +52,7 @@ class PlanWords:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """A plan of the last build, with its rating on the most rows: `score` and times are None where it was not rated.
+    """A plan of the last build, with its rating on the most rows; `score` and `seconds` are None where it has none.
 
     `parent` is the plan that it was made from, None for the user's own; `dropped` says why it went no further.
     """
@@ -61,14 +61,12 @@ class PlanSummary:
     parent: int | None
     directive: str
     words: str
-    step: str
     depth: int
     by_model: bool
     dropped: str
     score: float | None
     rows: int
     seconds: float | None
-    tokens: int | None
 
 
 @dataclass(frozen=True, slots=True)

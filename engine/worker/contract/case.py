@@ -1,4 +1,4 @@
-"""Opening a case, and what is in it."""
+"""Opening a case, or the sample, and what is in it."""
 
 from __future__ import annotations
 
@@ -34,5 +34,6 @@ class OpenedCase:
 
 
 COMPLETE_FACTS = Query[int]("case.complete_facts")
+COPY_SAMPLE = Query[str]("sample.copy")
 OPEN = Query[OpenedCase]("case.open")
 SUMMARY = Query[CaseSummary]("case.summary")

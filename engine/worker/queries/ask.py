@@ -16,8 +16,8 @@ from engine.executor.datasets import wanted_documents
 from engine.plan.dataset import Dataset
 from engine.plan.sources import CASE_INPUT, chosen_of_case
 from engine.worker.model_choice import open_or_say_why
-from engine.worker.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.desk import Desk
+from engine.worker.queries.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.registry import query
 
 LOOK_SECONDS = 0.2
@@ -96,7 +96,7 @@ def chosen_documents(desk: Desk, *, case: str, input: str, draw: int = 3, seed: 
 @query("ask.question_of", lane="slow")
 def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
     """Return the pipeline file that a run was made from; raises UsageError where it is not there any more."""
-    from engine.results.pairs import pipeline_of  # noqa: PLC0415 - reads pipelines, all others do not
+    from engine.results.decisions import pipeline_of  # noqa: PLC0415 - reads pipelines, all others do not
 
     file = pipeline_of(desk.reading(case), run)
     if not file.is_file():

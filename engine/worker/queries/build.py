@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,12 +32,11 @@ from engine.worker.contract.build import (
     PlanDetails,
     PlanSummary,
     PlanWords,
-    Rating,
     SideBySide,
 )
 from engine.worker.contract.queue import Question
-from engine.worker.pipeline_files import write_file
 from engine.worker.queries.desk import Desk
+from engine.worker.queries.pipeline_files import write_file
 from engine.worker.queries.registry import query
 from models.paths import expanded
 
@@ -72,7 +72,14 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
 def prepare(desk: Desk, *, case: str, pipeline: str) -> BuildFiles:
     """Return the files that the command `build` is to be given; their folder is made. Raises UsageError."""
     files = build_files(Path(case), Path(pipeline))
-    make_folder(files)
+    folder = Path(files.out).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the folder {folder} cannot be made: {error.strerror}",
+            advice="Free some disk space, or get permission to write there.",
+        ) from error
     return files
 
 
@@ -83,20 +90,15 @@ def last(desk: Desk, *, case: str, pipeline: str) -> LastBuild | None:
     body = read_report(files)
     if body is None:
         return None
-    return LastBuild(
-        own=body["own"],
-        chosen=body["chosen"],
-        reason=body["reason"],
-        status=body["status"],
-        minutes=body["minutes"],
-        seconds=body["seconds"],
-        sample=body["sample"]["rows"],
-        rows=body["sample"]["of"],
-        outputs_reused=body["reuse"]["outputs_reused"],
-        outputs_made=body["reuse"]["outputs_made"],
-        points=tuple(_finalist(point) for point in body["points"]),
-        plans=tuple(_summary(body, plan) for plan in body["plans"]),
-        report=files.report,
+    return contract.LAST.decode(
+        {
+            **_part_of(LastBuild, {**body, **body["reuse"]}),
+            "sample": body["sample"]["rows"],
+            "rows": body["sample"]["of"],
+            "points": [_part_of(Finalist, point) for point in body["points"]],
+            "plans": [_summary(body, plan) for plan in body["plans"]],
+            "report": files.report,
+        }
     )
 
 
@@ -104,28 +106,13 @@ def last(desk: Desk, *, case: str, pipeline: str) -> LastBuild | None:
 def plan(desk: Desk, *, case: str, pipeline: str, plan: int) -> PlanDetails:
     """Return one plan, of the build that goes on or of the last one. Raises UsageError."""
     body = _plan(desk, case, pipeline, plan)
-    return PlanDetails(
-        directive=body["directive"],
-        words=body["words"],
-        by_model=body["by_model"],
-        dropped=body["dropped"],
-        operators=tuple(tuple(step) for step in body["operators"]),
-        complaints=tuple(tuple(round) for round in body["complaints"]),
-        yaml=body["yaml"],
-        diff=body["diff"],
-        ratings=tuple(
-            PartRatings(
-                operators=tuple(part["operators"]),
-                is_whole=part.get("is_whole", False),
-                ratings=tuple(_rating(rating) for rating in entry["ratings"]),
-                seconds=entry["seconds"],
-                trouble=entry["trouble"],
-            )
-            for part in _parts(desk, case, pipeline)
-            for entry in part["entries"]
-            if entry["plan"] == plan
-        ),
-    )
+    ratings = [
+        {"is_whole": False, **_part_of(PartRatings, {**part, **entry})}
+        for part in _parts(desk, case, pipeline)
+        for entry in part["entries"]
+        if entry["plan"] == plan
+    ]
+    return contract.PLAN.decode({**_part_of(PlanDetails, body), "ratings": ratings})
 
 
 @query(contract.OUTPUTS, lane="slow")
@@ -205,36 +192,24 @@ def _reviewed(desk: Desk, case: str, plan: Plan) -> int:
 # -- reports ---------------------------------------------------------------------------------------------------------
 
 
-def _summary(body: Mapping[str, Any], plan: Mapping[str, Any]) -> PlanSummary:
+def _part_of(kind: type[Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a part of a report the keys that a dataclass of the contract has."""
+    return {field.name: body[field.name] for field in fields(kind) if field.name in body}
+
+
+def _summary(body: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     """Sum up a plan, with its rating on the most rows; of the comparison of whole plans, where it was in that."""
     parts = [*body["parts"], *([body["whole"]] if body["whole"] else ())]
     entries = [entry for part in parts for entry in part["entries"] if entry["plan"] == plan["id"]]
     rated = [entry for entry in entries if entry["ratings"]]
     best = max(rated, key=lambda entry: entry["ratings"][-1]["rows"], default=None)
     last = best["ratings"][-1] if best else None
-    return PlanSummary(
-        id=plan["id"],
-        parent=plan["parent"],
-        directive=plan["directive"],
-        words=plan["words"],
-        step=plan["step"],
-        depth=plan["depth"],
-        by_model=plan["by_model"],
-        dropped=plan["dropped"],
-        score=last["score"] if last else None,
-        rows=last["rows"] if last else 0,
-        seconds=best["seconds"] if best else None,
-        tokens=best["tokens"] if best else None,
-    )
-
-
-def _finalist(point: Mapping[str, Any]) -> Finalist:
-    return Finalist(point["plan"], point["score"], point["seconds"], point["beats_own"], point["on_frontier"])
-
-
-def _rating(rating: Mapping[str, Any]) -> Rating:
-    grounds = tuple((name, share) for name, share in rating["grounds"])
-    return Rating(rating["rows"], rating["score"], grounds)
+    return {
+        **_part_of(PlanSummary, plan),
+        "score": last["score"] if last else None,
+        "rows": last["rows"] if last else 0,
+        "seconds": best["seconds"] if best else None,
+    }
 
 
 FOLDER = "improved"
@@ -252,18 +227,6 @@ def build_files(case: Path, pipeline: Path) -> BuildFiles:
     folder = questions / FOLDER
     names = (f"{stem}.yaml", f"{stem}.html")
     return BuildFiles(*(str(folder / name) for name in names))
-
-
-def make_folder(files: BuildFiles) -> None:
-    """Make the folder of the files; raises UsageError where that cannot be done."""
-    folder = Path(files.out).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the folder {folder} cannot be made: {error.strerror}",
-            advice="Free some disk space, or get permission to write there.",
-        ) from error
 
 
 _REPORTED: Final = frozenset(

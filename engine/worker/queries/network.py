@@ -15,7 +15,7 @@ from engine.results.table import ResultView, Selection, result_view
 from engine.results.values import items, shown
 from engine.worker.contract import network as contract
 from engine.worker.contract.network import LinkedRow, LinkedRows, ShownNetwork, ShownNode
-from engine.worker.queries.counted_rows import counted
+from engine.worker.queries.charts import counted
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded

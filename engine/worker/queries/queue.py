@@ -98,11 +98,11 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     """Write into the pipeline of a run what a person says that a question means, and queue the pipeline again.
 
     It is the file of an entry of the queue, over the same documents, on the same model; without one (0) the file that
-    the run was made from (engine.results.pairs.pipeline_of). What waits already is not added twice. `document` is the
-    file name of the one document for which it is said, "" for all. Raises UsageError or PipelineError.
+    the run was made from (engine.results.decisions.pipeline_of). What waits already is not added twice. `document` is
+    the file name of the one document for which it is said, "" for all. Raises UsageError or PipelineError.
     """
-    from engine.results.clarifying import clarify as write_clarified  # noqa: PLC0415 - reads pipelines, all others do not
-    from engine.results.pairs import pipeline_of  # noqa: PLC0415
+    from engine.results.decisions import clarify as write_clarified  # noqa: PLC0415 - reads pipelines, others do not
+    from engine.results.decisions import pipeline_of  # noqa: PLC0415
 
     queue = load_queue(_path(case))
     queued = find_entry(queue, entry) if entry else None

@@ -11,7 +11,7 @@ from engine.results.answers import question_columns
 from engine.results.doubt import doubt_of
 from engine.results.hidden import hidden_warning
 from engine.results.names import resolved_columns
-from engine.results.new_rows import new_rows
+from engine.results.same_question import new_rows
 from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
 from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
@@ -73,7 +73,7 @@ def runs(desk: Desk, *, case: str) -> list[RunEntry]:
 def table(desk: Desk, *, case: str, run: str) -> TableInfo:
     """Describe the table of a run."""
     opened = desk.reading(case)
-    resolved = {entry.column: entry.operator for entry in resolved_columns(opened, run)}
+    resolved = resolved_columns(opened, run)
     questions = {column: asked.name for asked in question_columns(opened.runs, run) for column in asked.columns}
     sample = list(opened.result_rows.read(run, limit=SAMPLED_ROWS))
     columns = tuple(

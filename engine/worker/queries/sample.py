@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.disk import questions_folder
 from engine.errors import EnvironmentMissing, UsageError
-from engine.worker.contract import sample as contract
+from engine.worker.contract import case as contract
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
@@ -23,7 +23,7 @@ CASE = "Larkmoor sample.redwell"
 QUESTION = "Officers and misconduct.yaml"
 
 
-@query(contract.COPY, lane="edit")
+@query(contract.COPY_SAMPLE, lane="edit")
 def copy(desk: Desk, *, folder: str) -> str:
     """Copy the sample into a folder, which is made: records, question, and the case with finished results.
 

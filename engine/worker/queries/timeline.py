@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.errors import UsageError
-from engine.results.table import ResultView, Selection, result_view
-from engine.results.timeline import Timeline, choose_dates, date_columns, make_timeline, timeline_table
+from engine.results.table import Selection, result_view
+from engine.results.timeline import choose_dates, date_columns, make_timeline, timeline_table
 from engine.results.values import shown
 from engine.worker.contract import timeline as contract
 from engine.worker.contract.timeline import ShownEntry, ShownTimeline
-from engine.worker.queries.counted_rows import counted
+from engine.worker.queries.charts import counted
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
@@ -43,7 +43,7 @@ def show(
     chosen = choose_dates(column, view.columns, view.values) if column or columns else ""
     if not chosen:
         return ShownTimeline("", (), (), (), 0, 0)
-    timeline = _timeline(view, chosen, only)
+    timeline = make_timeline(((view.rows[n].id, view.cell(n, chosen)) for n in view.select(counted(only))), chosen)
     evidence = opened.evidence.of_column(run, chosen)
     files = file_names(opened.documents)
     numbers = {row.id: row.number for row in view.rows}
@@ -95,10 +95,6 @@ def save(
     ordered = timeline_table(table, column)
     write_table(ordered, expanded(file))
     return len(ordered.rows)
-
-
-def _timeline(view: ResultView, column: str, only: Selection) -> Timeline:
-    return make_timeline(((view.rows[n].id, view.cell(n, column)) for n in view.select(counted(only))), column)
 
 
 def _place(records: Sequence[EvidenceRecord], path: str, documents: Sequence[str], files: Mapping[str, str]) -> str:

@@ -24,7 +24,7 @@ CONTRACT = {
 def score(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run `evaluate.py ARGUMENTS` in this process."""
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(CommandTable, "entries", (Entry("eval", "evaluate", ""),))
+    monkeypatch.setattr(CommandTable, "entries", (Entry("eval", "", "evaluate"),))
 
     def call(*arguments: object) -> Any:
         result = CliRunner().invoke(app, ["eval", *map(str, arguments)])

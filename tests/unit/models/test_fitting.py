@@ -8,8 +8,9 @@ import pytest
 
 from models import fitting, gpu_layers
 from models.errors import NotEnoughMemory
-from models.fitting import Needs, choose_context
+from models.fitting import choose_context
 from models.install import InstalledModel
+from models.model_header import Needs
 from models.protocol import ModelSpec
 from models.rates import Rates, remember_rates
 

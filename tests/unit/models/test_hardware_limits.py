@@ -11,13 +11,13 @@ from models.hardware import (
     Gpu,
     cgroup_cores,
     cgroup_memory,
-    estimate_memory,
     inspect_hardware,
     memory_groups,
     memory_kills,
     parse_nvidia,
     read_cpu,
 )
+from models.model_header import Needs
 
 CARDS = "0, GPU-1a-77, NVIDIA H200, 143771, 143000\n1, GPU-2b-88, NVIDIA L4, 23034, 1000\n"
 H200 = Gpu("NVIDIA H200", 143771 * 1024**2, "cuda", 143000 * 1024**2)
@@ -132,9 +132,7 @@ def test_only_the_cards_that_cuda_shows_count(visible, cards):
 
 
 def test_memory_is_weights_and_cache_and_work_space():
-    estimate = estimate_memory(
-        weights_bytes=1_000_000, kv_bytes_per_token=28672, vocabulary_size=151936, cells=4096, available_bytes=10**9
-    )
+    estimate = Needs(1_000_000, 28672, 151936, context_tokens=32768).memory(4096, 10**9)
     assert estimate.kv_bytes == 28672 * 4096
     assert estimate.compute_bytes == 64 * 1024**2 + 512 * 151936 * 4
     assert estimate.needed_bytes == 1_000_000 + estimate.kv_bytes + estimate.compute_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -25,7 +26,7 @@ def answer_with(monkeypatch, *answers):
             folder = command[command.index("--dest") + 1]
             with open(f"{folder}/some_model-1.2.3-py3-none-any.whl", "wb"):  # noqa: PTH123
                 pass
-        return code, complaint
+        return subprocess.CompletedProcess(command, code, "", complaint)
 
     monkeypatch.setattr(download, "run_program", run)
     return calls
@@ -53,7 +54,9 @@ def test_a_lasting_failure_says_what_pip_said(monkeypatch, tmp_path):
 
 def test_a_program_is_run_to_its_end_and_what_it_complained_of_is_kept():
     command = [sys.executable, "-c", "import sys; print('x' * 100_000); sys.exit('no such version')"]
-    assert download.run_program(command, download.never) == (1, "no such version\n")
+    answer = download.run_program(command, download.never)
+    assert answer is not None
+    assert (answer.returncode, answer.stderr) == (1, "no such version\n")
 
 
 def test_an_interpreter_without_pip_is_not_asked_three_times(monkeypatch, tmp_path):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from models import prospects as module
-from models.fitting import SPARE_BYTES, Needs, choose_context
+from models.fitting import SPARE_BYTES, choose_context
 from models.hardware import MemoryEstimate
+from models.model_header import Needs
 from models.prospects import is_slow, prospects
 from models.protocol import ModelSpec
 from models.rates import Rates

@@ -66,7 +66,7 @@ def test_no_module_of_the_current_folder_is_run(tmp_path, monkeypatch):
 
 
 def test_a_child_that_is_given_up_ends_soon(tmp_path, monkeypatch):
-    monkeypatch.setattr(selftest, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("models.download.LOOK_SECONDS", 0.01)
     looks = iter([False, True])
     assert run_child("models.selftest", tmp_path, timeout_seconds=60, is_given_up=lambda: next(looks)) is None
 

@@ -18,9 +18,9 @@ from storage.export.assemble import result_table
 from storage.export.cells import cell_text, safe_text
 from storage.export.csv import CsvOptions, write_csv
 from storage.export.files import SUFFIXES, check_suffix, write_table
-from storage.export.jsonl import write_jsonl
+from storage.export.json import write_jsonl
 from storage.export.table import Citation, ResultRow, ResultTable, citation_columns, citation_text, inner_value
-from storage.export.xlsx import XlsxOptions, write_xlsx
+from storage.export.xlsx import write_xlsx
 from storage.ledger import DocumentSums, FateRecord, Ledger, OperatorSums
 from storage.rows import RowRecord
 
@@ -304,7 +304,7 @@ def test_a_long_name_of_a_step_is_whole_in_a_workbook_too(tmp_path: Path) -> Non
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 def test_no_text_turns_into_anything_else_in_a_workbook(tmp_path: Path, texts: list[str]) -> None:
     rows = table(*({"a": text} for text in texts), columns=("a",))
-    write_xlsx(rows, tmp_path / "o.xlsx", XlsxOptions(typed_dates=False))
+    write_xlsx(rows, tmp_path / "o.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "o.xlsx")["Results"]
     assert [sheet.cell(n, 1).value or "" for n in range(2, len(texts) + 2)] == texts
     assert all(sheet.cell(n, 1).data_type in "sn" for n in range(2, len(texts) + 2))

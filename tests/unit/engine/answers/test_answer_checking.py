@@ -9,8 +9,7 @@ from engine.answers.checking import MOST_BESIDE, Checker
 from engine.answers.contract import Dropped
 from engine.answers.reply import Form
 from engine.answers.shown import Shown
-from engine.answers.specs import spec_of
-from engine.answers.values import answer_type
+from engine.answers.specs import answer_type, spec_of
 from engine.rows import Span
 from engine.text.numbered_text import NumberedText
 from models.fits import find_misfit

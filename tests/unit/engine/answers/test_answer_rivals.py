@@ -8,8 +8,7 @@ from engine.answers.checking import Checker
 from engine.answers.contradicting import contradict
 from engine.answers.rivals import likely_values, rival_values
 from engine.answers.shown import Shown
-from engine.answers.specs import Leaf
-from engine.answers.values import answer_type
+from engine.answers.specs import Leaf, answer_type
 from engine.text.numbered_text import NumberedText
 
 DATE, AMOUNT = answer_type("date"), answer_type("amount")

@@ -14,7 +14,6 @@ import pytest
 from case_counts import count_replies
 from scripted_cases import RECORDS
 
-from engine.cli.build_watch import JsonBuildWatch
 from engine.cli.watching import JsonWatch
 from engine.executor.events import ModelLoading, ModelWorking
 from storage.case import Case
@@ -76,16 +75,13 @@ def test_a_reader_of_events_that_goes_away_ends_the_run(pipeline: Path, tmp_path
         assert [run.status for run in case.runs.all()] != ["finished"]
 
 
-@pytest.mark.parametrize("kind", [JsonWatch, JsonBuildWatch])
-def test_how_far_a_model_is_is_told_to_nobody_without_an_error(
-    monkeypatch: pytest.MonkeyPatch, kind: type[JsonWatch] | type[JsonBuildWatch]
-) -> None:
+def test_how_far_a_model_is_is_told_to_nobody_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
     monkeypatch.setattr("sys.stdout", Gone())
-    watch = kind()
+    watch = JsonWatch()
     watch.take(ModelWorking("m", 1, 1))
     with pytest.raises(BrokenPipeError):
         watch.take(ModelLoading("m"))

@@ -13,9 +13,9 @@ import pytest
 from cancelling import cancelled_twice
 
 from engine.code.pool import CodePool
-from engine.code.process import CodeProcess
+from engine.code.process import CodeProcess, try_from_code_process
 from engine.code.program import Program
-from engine.errors import ItemError, PipelineError
+from engine.errors import EnvironmentMissing, ItemError, PipelineError
 
 PROGRAM = Program(operator="x", source="", wants="mapping", timeout_seconds=20, memory_bytes=2**28, workers=2, seed=7)
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the wall of Linux")
@@ -399,3 +399,11 @@ async def test_the_guards_of_this_machine_are_up():
     finally:
         await pool.close()
     assert os.getpid() != process._process.pid
+
+
+@linux_only
+def test_the_kernel_refuses_a_socket_to_the_process(monkeypatch):
+    assert try_from_code_process().outcome == "kernel"
+    monkeypatch.setattr("engine.code.process._START_SECONDS", 0.001)
+    with pytest.raises(EnvironmentMissing, match="did not try in 0.001 s"):
+        try_from_code_process()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from made_pdfs import bounded_policy, truncated_policy
 
+from engine.completeness.ends import Finding
 from engine.completeness.judge import judge_completeness
-from engine.completeness.report import Finding
 from engine.documents.document import Document
 from engine.documents.options import ParseOptions
 from engine.documents.outline import outline_of

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.completeness.judge import judge_completeness
-from engine.completeness.report import CompletenessReport
+from engine.completeness.judge import CompletenessReport, judge_completeness
 from engine.documents.document import Line
 from engine.rows import Span
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.custody.timestamps import request_of
+from engine.custody.manifest import request_of
 from engine.custody.verify_manifest import imprint_of, parts_of
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed here")

@@ -6,7 +6,7 @@ import pytest
 
 from engine.directives.base import Blocked, Facts, Place, Site
 from engine.directives.pre_joining import PreJoining
-from engine.directives.synthesised_blocking import BlockingParams, SynthesisedBlocking, judged_pairs
+from engine.directives.synthesised_blocking import SynthesisedBlocking, judged_pairs
 from engine.loader import parse_pipeline
 from engine.optimizer.screening import in_turn
 
@@ -82,20 +82,6 @@ def test_pairs_that_were_not_matched_are_those_of_other_rows():
     pairs = judged_pairs(matches, "t", "t")
     assert {(one.left, one.right) for one in pairs if one.same} == {("a", "1"), ("a", "2"), ("b", "3")}
     assert {(one.left, one.right) for one in pairs if not one.same} == {("a", "3"), ("b", "1"), ("b", "2")}
-
-
-def test_rules_that_propose_nothing_are_refused():
-    plan, facts = joining(), Facts()
-    site = ONE.matches(plan, PLACE, facts)
-
-    def complaints(**changes):
-        params = {"left_field": "text", "right_field": "name", "rules": ("contains",)} | changes
-        return ONE.check_params(site, BlockingParams(**params))
-
-    assert complaints() == []
-    assert "one must propose pairs" in complaints(rules=("numbers_differ",))[0]
-    assert complaints(left_field="name")[0] == "left_field: 'name' is none of text."
-    assert "rules: 'alike' is none of contains" in complaints(rules=("alike",))[0]
 
 
 def test_terms_are_too_short_to_be_shrunk_before_a_join():

@@ -2,7 +2,7 @@ import pytest
 
 from engine.documents.document import Box, Document, Line, OutlineEntry, Page
 from engine.documents.headings import headings
-from engine.documents.structure import structure_of
+from engine.documents.outline import structure_of
 from engine.rows import DocumentId, Span
 
 BODY = "The parties agree that this obligation continues after the end of the term and binds"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from engine.documents import attempt, render, report
+from engine.documents import render, report
 from engine.documents.leftovers import LOCK, PREFIX, remove_leftovers, scratch_folder
 from engine.errors import DocumentError
 
@@ -81,14 +81,13 @@ def test_pages_and_reports_are_made_where_the_next_run_cleans_up(
 ) -> None:
     places = []
 
-    def asked(command: object, options: object, folder: Path, reads: object) -> bytes:
-        places.append(folder.parent)
+    def asked(child: render.Child, command: object) -> None:
+        places.append(child.folder.parent)
         raise DocumentError("it was asked", reason="crashed")
 
-    for module in (attempt, render, report):
-        monkeypatch.setattr(module, "ask_child", asked)
+    monkeypatch.setattr(render.Child, "ask", asked)
     for make in (
-        attempt.try_from_child,
+        render.try_from_child,
         lambda: render.render_page(temporary / "a.pdf", 1, boxes=[], out=temporary / "a.png"),
         lambda: report.make_report(report.ReportSpec("t", "s", ()), temporary / "a.pdf"),
     ):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.documents.quality import garbling, plausible_characters
+from engine.documents.ocr_choice import garbling, plausible_characters
 
 PROSE = "The officer stopped the vehicle at the corner and asked the driver for a licence. " * 3
 

@@ -118,7 +118,7 @@ def test_documents_are_sized_by_the_case_or_else_by_their_files(tmp_path) -> Non
         lines = [LineRecord(1, 1, "four")]
         case.documents.save("ab" * 32, filename="b.pdf", kind="pdf", size_bytes=9, page_count=1, body={}, lines=lines)
         case.documents.add_path("ab" * 32, str(folder / "b.pdf"))
-        again = look_at(loaded, case=case)["records"]
+        again = look_at(loaded, case=case.path)["records"]
     assert [(i.characters["text"], i.is_guess) for i in again.items] == [(400, False), (4, False)]
     assert again.assumed == ""
 
@@ -259,6 +259,5 @@ def test_the_text_of_documents_that_were_read_is_measured_and_not_loaded(tmp_pat
         text = f"datasets: {{records: {dataset}{more}}}}}\noperations:\n{MAP}\n"
         steps = "pipeline: {steps: [{name: s, input: records, operations: [list]}]}"
         loaded = parse_pipeline(text + steps, directory=tmp_path)
-        with Case(tmp_path / "other.redwell", read_only=True) as case:
-            (item,) = look_at(loaded, case=case)["records"].items
+        (item,) = look_at(loaded, case=tmp_path / "other.redwell")["records"].items
         assert (item.characters["text"], item.values, item.is_guess) == (length, None, False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from engine.cli.explain import read_machines
 from engine.cli.main import app
 from engine.errors import UsageError
 from engine.estimate.flow import Guess
@@ -18,7 +19,6 @@ from engine.estimate.scale import (
     Corpus,
     Machine,
     pages_of,
-    read_machines,
     scale_lines,
     scaled,
 )
@@ -100,13 +100,13 @@ def test_the_rates_of_the_documentation_can_be_read() -> None:
         ("machine = 3", "no \\[\\[machine\\]\\]"),
         ("[[machine", "rates.toml"),
         (MACHINE.replace("100", "0"), "prompt_per_second must be a number above 0"),
-        (MACHINE.replace("100", "true"), "prompt_per_second must be a number above 0"),
+        (MACHINE.replace("100", "true"), "prompt_per_second must be a number, not True"),
         (MACHINE.replace("100", "inf"), "prompt_per_second must be a number above 0"),
-        (MACHINE.replace('"box"', "3"), "name must be a text"),
+        (MACHINE.replace('"box"', "3"), "name must be text, not 3"),
         (MACHINE + "cores = 2", "unknown key 'cores'"),
         (MACHINE + "efficiency = 1.5", "efficiency is at most 1"),
-        (MACHINE + "workers = 1.5", "workers a whole number"),
-        ('[[machine]]\nname = "box"', "prompt_per_second is missing"),
+        (MACHINE + "workers = 1.5", "workers must be a whole number, not 1.5"),
+        ('[[machine]]\nname = "box"', "the key 'prompt_per_second' is missing"),
     ],
 )
 def test_a_bad_file_of_rates_is_named_with_what_is_wrong(tmp_path: Path, text: str, complaint: str) -> None:

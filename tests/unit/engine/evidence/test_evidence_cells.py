@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from engine.documents.document import Line
 from engine.evidence.cells import CellEvidence, locate_row
-from engine.evidence.locate import SourceLine, SourceText, TextIndex
+from engine.evidence.text_index import TextIndex
 from engine.rows import DocumentId, Row, Span
 
 A, B = DocumentId("a" * 64), DocumentId("b" * 64)
@@ -24,9 +25,7 @@ LINES = {
     ],
 }
 INDEXES = {
-    document: TextIndex(
-        SourceText(document, [SourceLine(n, n, text) for n, text in enumerate(lines, 1)], names=(f"{document[0]}.pdf",))
-    )
+    document: TextIndex(document, [Line(n, n, text) for n, text in enumerate(lines, 1)], names=(f"{document[0]}.pdf",))
     for document, lines in LINES.items()
 }
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.evidence.locate import SourceLine, SourceText, TextIndex, locate
+from engine.documents.document import Line
+from engine.evidence.locate import locate
+from engine.evidence.text_index import TextIndex
 from engine.rows import DocumentId
 
 GOLD = Path(__file__).parents[5] / "shared" / "data" / "police" / "rochester_traffic_depositions" / "gold.jsonl"
@@ -22,8 +24,8 @@ def depositions() -> list[tuple[dict[str, Any], TextIndex]]:
 
 
 def index_of(name: str, text: str) -> TextIndex:
-    lines = [SourceLine(number, 1, line) for number, line in enumerate(text.splitlines(), 1)]
-    return TextIndex(SourceText(DocumentId(name), lines))
+    lines = [Line(number, 1, line) for number, line in enumerate(text.splitlines(), 1)]
+    return TextIndex(DocumentId(name), lines)
 
 
 def closed_up(text: str) -> str:

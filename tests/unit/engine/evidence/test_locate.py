@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from engine.evidence.locate import Located, SourceLine, SourceText, TextIndex, locate, locate_verbatim
-from engine.evidence.text_index import Stretch
+from engine.documents.document import Line
+from engine.evidence.locate import locate, locate_verbatim
+from engine.evidence.text_index import Located, Stretch, TextIndex
 from engine.rows import DocumentId, Span
 
 DOCUMENT = DocumentId("d" * 64)
 
 
-def index_of(*lines: str, per_page: int = 5, limit: Span | None = None) -> TextIndex:
-    numbered = [SourceLine(n, 1 + (n - 1) // per_page, text) for n, text in enumerate(lines, 1)]
-    return TextIndex(SourceText(DOCUMENT, numbered, limit))
+def index_of(*lines: str, per_page: int = 5) -> TextIndex:
+    numbered = [Line(n, 1 + (n - 1) // per_page, text) for n, text in enumerate(lines, 1)]
+    return TextIndex(DOCUMENT, numbered)
 
 
 REPORT = index_of(
@@ -135,12 +136,6 @@ def test_letters_that_ocr_confuses_are_read_in_names() -> None:
     assert found("Mark Lee", index_of("Officer Mary Lee was seen")) is None
 
 
-def test_a_limit_restricts_the_search() -> None:
-    lines = ("Officer Dube", "nobody", "Officer Dube again")
-    assert found("Officer Dube", index_of(*lines, limit=Span(2, 3))) == (1, 3, 3, "exact")
-    assert found("Officer Dube", index_of(*lines, limit=Span(2, 2))) is None
-
-
 def test_an_empty_document_holds_nothing() -> None:
     assert locate(index_of(), "anything") is None
     assert locate(index_of("", " "), "anything") is None
@@ -148,7 +143,7 @@ def test_an_empty_document_holds_nothing() -> None:
 
 def test_lines_out_of_order_are_refused() -> None:
     with pytest.raises(ValueError, match="not in ascending order"):
-        TextIndex(SourceText(DOCUMENT, [SourceLine(2, 1, "b"), SourceLine(1, 1, "a")]))
+        TextIndex(DOCUMENT, [Line(2, 1, "b"), Line(1, 1, "a")])
 
 
 def test_every_planted_value_is_found_on_its_line_of_a_long_document() -> None:

@@ -13,8 +13,7 @@ from engine.errors import UsageError
 from engine.executor.sources import ingest
 from engine.loader import Loaded, parse_pipeline
 from engine.plan.sources import override_input
-from engine.results.new_rows import new_rows
-from engine.results.same_question import runs_of_question
+from engine.results.same_question import new_rows, runs_of_question
 from engine.results.table import Selection, result_view
 from engine.worker.exports import row_ids
 from storage.listing import DocumentFilter

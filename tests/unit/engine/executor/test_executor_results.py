@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from scripted_run import pipeline, prompt_of, write_jsonl, write_texts
 
+from engine.documents.document import Line
 from engine.errors import UsageError
-from engine.evidence.text_index import SourceLine, SourceText
-from engine.executor.results import INDEXES_KEPT, EvidenceFinder, result_columns
+from engine.evidence.text_index import TextIndex
+from engine.executor.results import INDEXES_KEPT, EvidenceFinder, ancestors_of, result_columns
 from engine.executor.run import RunOptions
 from engine.loader import parse_pipeline
 from engine.plan.dataset import Parsing
@@ -235,9 +236,9 @@ def test_the_finder_keeps_the_lines_of_few_documents() -> None:
     made = [r.derive("list", r.values) for r in rows]
     read: list[str] = []
 
-    def read_source(document: DocumentId) -> SourceText:
+    def read_source(document: DocumentId) -> TextIndex:
         read.append(document)
-        return SourceText(document, (SourceLine(1, 1, f"the word{document} here"),))
+        return TextIndex(document, (Line(1, 1, f"the word{document} here"),))
 
     finder = EvidenceFinder({r.id: r for r in rows}, read_source)
     for one in [*made, *made[-INDEXES_KEPT:]]:
@@ -252,8 +253,7 @@ def test_ancestors_are_listed_nearest_first_and_once() -> None:
     left, right = top.derive("l", {}), top.derive("r", {})
     both = Row.combine("j", [left, right], {})
     end = both.derive("m", {})
-    finder = EvidenceFinder({r.id: r for r in (top, left, right, both)}, lambda id: pytest.fail("nothing to read"))
-    assert finder.ancestors(end) == [both, left, right, top]
+    assert ancestors_of(end, {r.id: r for r in (top, left, right, both)}) == [both, left, right, top]
 
 
 JOIN = "  - {name: near, type: sim_join, left_key: text, right_key: text}\n"

@@ -20,7 +20,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[ScriptedMode
 
     monkeypatch.setattr(engine.frame.running, "new_models", new)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("engine.frame.session._FOLDERS", {})
+    monkeypatch.setattr("engine.frame.running._FOLDERS", {})
     return made
 
 

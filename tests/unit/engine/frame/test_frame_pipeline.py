@@ -21,7 +21,7 @@ import engine
 from engine import Pipeline, RowsFailed, from_list, read_csv, read_folder, read_json, read_xlsx
 from engine.custody.manifest import manifest_path
 from engine.errors import PipelineError, RedwellError, UsageError
-from engine.frame.session import session_case
+from engine.frame.running import session_case
 from engine.loader import parse_pipeline
 from engine.worker.crossings import was_written
 from storage.case import Case
@@ -119,7 +119,7 @@ def test_replies_are_asked_for_once_in_a_session(models, records) -> None:
 
 def test_the_case_of_a_session_is_gone_when_the_process_ends(tmp_path) -> None:
     code = (
-        "from engine import from_list\nfrom engine.frame.session import session_case\n"
+        "from engine import from_list\nfrom engine.frame.running import session_case\n"
         "rows = from_list([{'a': 1}]).filter(condition='input.a > 0').collect()\n"
         "print(rows, session_case().exists(), session_case())"
     )

@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 from engine.code.pool import CodePool
-from engine.documents.structure import Structure
+from engine.documents.outline import Structure
 from engine.language.schema import Schema
 from engine.language.templates import Template
 from engine.operators.base import CallRecord

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ItemError
-from engine.operators.bias import FARTHEST, Bias, Verdict, log_odds_of, of_batch, of_content_free, of_reviewed
-from engine.operators.vote import FEWEST
+from engine.operators.bias import FARTHEST, FEWEST, Bias, Verdict, log_odds_of, of_batch, of_content_free, of_reviewed
 from models.protocol import Reply
 
 ANSWERS = st.lists(st.floats(-9, 9), min_size=FEWEST, max_size=40)

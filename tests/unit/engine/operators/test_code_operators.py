@@ -3,9 +3,10 @@ from scripted_tools import ScriptedTools, rows_of, run, schema, values_of
 
 from engine.code.program import Reading, problem_of, reading_of
 from engine.errors import PipelineError
-from engine.operators.code_filter import BATCH, CodeFilter
+from engine.operators.code_filter import CodeFilter
 from engine.operators.code_map import CodeMap
 from engine.operators.code_reduce import CodeReduce
+from engine.operators.running import LEAST_WAVE
 
 KEYWORDS = """
 def transform(doc) -> dict:
@@ -69,11 +70,11 @@ async def test_code_filter_keeps_what_counts_as_true():
 
 
 async def test_code_filter_looks_at_rows_until_the_limit_is_reached():
-    rows = rows_of(*({"n": n % 6} for n in range(BATCH + 10)))
+    rows = rows_of(*({"n": n % 6} for n in range(LEAST_WAVE + 10)))
     outcome = await run(CodeFilter(name="keep", code=SHORT, limit=2), rows)
     assert [r.values["n"] for r in outcome.rows] == [0, 1]
     late = [r.row.values["n"] for r in outcome.rejected if "limit" in r.reason]
-    assert len(late) == BATCH // 6 * 3 + min(3, BATCH % 6) - 2 + 10
+    assert len(late) == LEAST_WAVE // 6 * 3 + min(3, LEAST_WAVE % 6) - 2 + 10
     assert len(outcome.rejected) == len(rows) - 2
 
 
@@ -220,7 +221,6 @@ def test_traits():
     ).traits()
     assert (traits.reads, traits.writes, traits.removes) == ({"a"}, {"b"}, {"a"})
     assert (traits.runs_code, traits.opens, traits.calls_model, traits.row_local) == (True, True, False, True)
-    assert not code_map(limit=1).traits().row_local
     assert CodeReduce(name="r", code=STATS, reduce_key="k").traits().keeps_others is False
 
 

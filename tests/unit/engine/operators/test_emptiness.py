@@ -8,7 +8,7 @@ from join_rows import join
 from scripted_redwell import fill
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template, values_of
 
-from engine.answers.values import answer_type
+from engine.answers.specs import answer_type
 from engine.operators.answer.node import Answer, AskedQuestion
 from engine.operators.asking import Gleaning
 from engine.operators.cluster import Cluster

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scripted_tools import ScriptedTools, replaced, rows_of, run, values_of
 
 from engine.documents.headings import Heading
-from engine.documents.structure import Structure
+from engine.documents.outline import Structure
 from engine.errors import PipelineError
 from engine.operators.cutting import after_form_feeds, between_delimiters, by_tokens
 from engine.operators.split import Split

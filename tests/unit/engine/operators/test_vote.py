@@ -9,8 +9,8 @@ from scripted_tools import rows_of, run, values_of
 
 from engine.errors import PipelineError
 from engine.language.templates import Template
+from engine.operators.bias import FEWEST, votes
 from engine.operators.filter import Filter
-from engine.operators.vote import FEWEST, votes
 
 
 def sigmoid(log_odds: float) -> float:

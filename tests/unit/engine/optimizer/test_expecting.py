@@ -6,7 +6,7 @@ from plan_outputs import the_plan
 
 from engine.directives.base import Facts, Place, Site
 from engine.directives.registry import DIRECTIVES, directive
-from engine.optimizer.expecting import promising
+from engine.optimizer.screening import promising
 
 NAMES = ("switch_model", "second_reading", "document_chunking")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from plan_outputs import PIPELINE, the_plan
 
-from engine.executor.results import EvidenceFinder
-from engine.optimizer.observe import Observed, plan_output
+from engine.optimizer.observe import plan_output
+from engine.optimizer.sample_runs import SampledRun
+from engine.optimizer.stored_outcomes import Cost
 from engine.plan.plan import Plan
 from engine.rows import Row
 
@@ -15,16 +16,11 @@ A = Row.source("records", "a", {"text": TEXT, "filename": "a.txt"})
 B = Row.source("records", "b", {"text": "Nothing of note.", "filename": "b.txt"})
 
 
-def observed(rows: list[Row], *between: Row, plan: Plan | None = None, **more):
+def observed(rows: list[Row], *between: Row, plan: Plan | None = None, task: Plan | None = None, **more):
+    task = task or the_plan()
     known = {row.id: row for row in (A, B, *between, *rows)}
-
-    def read(document):
-        raise AssertionError("no document is read")
-
-    finder = EvidenceFinder(known, read)
-    task = the_plan()
-    run = Observed(inputs=[A, B], rows=rows, ancestors=finder.ancestors, **more)
-    return plan_output(plan or task, run, task=task)
+    run = {"plan": plan or task, "rows": tuple(rows), "every": known, "failed": (), "rejected": {}, "costs": {}}
+    return plan_output(SampledRun(**{**run, **more}), [A, B], seconds=1.5, columns=(), task=task)
 
 
 def found(**values) -> dict:
@@ -85,8 +81,7 @@ def test_a_long_text_is_located_by_its_words_and_numbers():
 )
 def test_a_number_of_items_is_asked_for_where_prompt_and_schema_say_the_same(asks, count):
     text = PIPELINE.replace("List the officers", asks).replace("list[string]", "list[string, 10]")
-    run = Observed(inputs=[A], rows=[], ancestors=lambda row: [])
-    assert plan_output(the_plan(text), run).counts == count
+    assert observed([], task=the_plan(text)).counts == count
 
 
 def test_choices_of_the_schema_have_no_place():
@@ -109,8 +104,7 @@ def test_quotes_are_asked_for_by_type_or_in_words():
         plan = the_plan(text)
         values = {**A.values, field: ["He was suspended for 10 days.", "He was suspended for ten days."]}
         row = A.derive("find", values)
-        run = Observed(inputs=[A, B], rows=[row], ancestors=lambda row: [A])
-        [made] = plan_output(plan, run).rows
+        [made] = observed([row], task=plan).rows
         assert [(cell.located, cell.verbatim) for cell in made.cells] == [(1.0, 0.5)]
     [made] = observed([A.derive("find", {**A.values, "officers": ["Harmon"]})]).rows
     assert [cell.verbatim for cell in made.cells] == [None]
@@ -123,7 +117,8 @@ def test_a_rewrite_does_not_say_what_the_user_wants_quoted():
 
 
 def test_a_filter_writes_nothing_and_its_rows_go_on():
-    output = observed([A], rejected={B.id: "no: nothing of note"}, failed=["x"], seconds=1.5, tokens=7)
+    rejected = {B.id: "no: nothing of note", "of another row": "no"}
+    output = observed([A], rejected=rejected, failed=("x",), costs={"a model": Cost(prompt_tokens=3, sampled_tokens=4)})
     assert [(row.cells, row.sources) for row in output.rows] == [((), (A.id,))]
     assert (output.rejected, output.failed, output.seconds, output.tokens) == (
         {B.id: "no: nothing of note"},

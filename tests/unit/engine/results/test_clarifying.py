@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.language.yaml_reader import read_yaml
-from engine.results.clarifying import clarified_text, clarify
+from engine.results.decisions import clarified_text, clarify
 from engine.results.shown import LONGEST_SAID
 
 LISTED = """# mine

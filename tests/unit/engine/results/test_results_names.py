@@ -13,9 +13,9 @@ from engine.language.writer import to_yaml
 from engine.loader import load_pipeline, parse_pipeline
 from engine.operators.resolve import Resolve
 from engine.plan.sources import override_input
+from engine.results.decisions import pipeline_of, questions_folder, write_pairs
 from engine.results.name_edits import keep_apart, merge_names, split_name
 from engine.results.names import name_history, renamed, resolved_columns
-from engine.results.pairs import pipeline_of, questions_folder, write_pairs
 from engine.results.table import result_view
 from storage.case import Case
 
@@ -31,7 +31,7 @@ def resolve(file: str) -> Resolve:
 
 
 def test_a_name_tells_its_forms_and_decisions_with_places(case: Case, run: str) -> None:
-    assert [(found.operator, found.column) for found in resolved_columns(case, run)] == [("same_officer", "officer")]
+    assert resolved_columns(case, run) == {"officer": "same_officer"}
     history = name_history(case, run, "officer", "Daniel Harmon")
     assert {form.text: form.rows for form in history.forms} == {"D. Harmon": 1, "Daniel Harmon": 1}
     assert [form.text for form in history.others] == ["Michael Harmon"]

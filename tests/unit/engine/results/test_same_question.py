@@ -8,7 +8,7 @@ import pytest
 
 from engine.language.writer import to_yaml
 from engine.loader import parse_pipeline
-from engine.results.clarifying import clarified_text
+from engine.results.decisions import clarified_text
 from engine.results.same_question import question_text
 
 ALONE = """datasets: {d: {type: case}}

@@ -23,17 +23,17 @@ from engine.custody.recording import remove_documents
 from engine.documents.options import ParseOptions
 from engine.errors import OutsideBorders, UsageError
 from engine.executor.case_documents import load_document
-from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
 from engine.rows import DocumentId
 from engine.templates import template
 from engine.worker.allowed import allowed_in
+from engine.worker.commands import TryCommand
 from engine.worker.queries.ask import draft_table
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.pipelines import estimate
 from engine.worker.queries.registry import arguments, find_query
 from engine.worker.session import Session
-from engine.worker.trials import TrialJob, read_item, try_pipeline
+from engine.worker.trials import read_item, try_pipeline
 from storage.case import Case
 
 EMPTY = template("empty").text
@@ -130,7 +130,7 @@ def test_a_text_is_kept_beside_a_file_that_others_changed(ask: Callable[..., Any
 def test_a_file_that_is_too_long_for_a_pipeline_is_neither_opened_in_part_nor_cut(
     ask: Callable[..., Any], case: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.worker.pipeline_files.MAX_CHARACTERS", len(EMPTY))
+    monkeypatch.setattr("engine.worker.queries.pipeline_files.MAX_CHARACTERS", len(EMPTY))
     path = case.parent / "sample questions" / "Who.yaml"
     saved = ask("pipelines.save", path=str(path), text=EMPTY)
     assert ask("pipelines.open", path=str(path)).text == EMPTY
@@ -144,8 +144,9 @@ def test_a_file_that_is_too_long_for_a_pipeline_is_neither_opened_in_part_nor_cu
 
 def run_trial(case: Path, scratch: Path, **given: Any) -> Any:
     scratch.mkdir()
-    job = TrialJob(case=case, directory=case.parent, **given)
-    return asyncio.run(try_pipeline(job, scratch, ScriptedModels, lambda event: None, lambda backend: backend))
+    order = TryCommand(case=case, **given)
+    work = try_pipeline(order, order.settings, scratch, ScriptedModels, lambda event: None, lambda backend: backend)
+    return asyncio.run(work)
 
 
 def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
@@ -227,8 +228,7 @@ def test_a_trial_shows_hidden_lines_where_the_run_would(case: Path, tmp_path: Pa
         asyncio.run(ingest(file, opened, lambda event: None, dataset="r", options=options, workers=1))
         chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == file.name)
     text = EMPTY.replace("{type: case}", "{type: case, include_hidden: true}") if how == "yaml" else EMPTY
-    settings = RunSettings(include_hidden=how == "option")
-    tried = run_trial(case, tmp_path / "trial", text=text, documents=(chosen,), settings=settings)
+    tried = run_trial(case, tmp_path / "trial", text=text, documents=(chosen,), include_hidden=how == "option")
     [call] = read_item(Path(tried.path), 0)["calls"]
     assert "Mary Jones" in call["prompt"][-1][1]
     assert ("John Smith" in call["prompt"][-1][1]) == bool(how)
@@ -278,7 +278,7 @@ def test_of_one_endless_line_a_trial_reads_the_beginning(case: Path, tmp_path: P
 
 def test_a_trial_that_may_send_text_elsewhere_is_recorded_in_the_case(case: Path, tmp_path: Path) -> None:
     run_trial(case, tmp_path / "one", text=EMPTY)
-    run_trial(case, tmp_path / "two", text=EMPTY, settings=RunSettings(allow_hosts=("lab.lan:8000",)))
+    run_trial(case, tmp_path / "two", text=EMPTY, allow_host=("lab.lan:8000",))
     with Case(case, read_only=True) as opened:
         assert [(job.what, job.hosts) for job in allowed_in(opened)] == [("trial", ("lab.lan:8000",))]
 
@@ -292,8 +292,8 @@ def test_a_trial_loads_no_model_file_from_outside_the_pipelines_folder(
     with pytest.raises(OutsideBorders, match="the model lies outside the folder of the pipeline") as caught:
         run_trial(case, tmp_path / "one", text=text)
     assert (caught.value.path, caught.value.need) == (file, "read")
-    assert run_trial(case, tmp_path / "two", text=text, settings=RunSettings(allow_paths=(file,))).calls == 3
-    assert run_trial(case, tmp_path / "three", text=text, settings=RunSettings(model="other")).items
+    assert run_trial(case, tmp_path / "two", text=text, allow_path=(file,)).calls == 3
+    assert run_trial(case, tmp_path / "three", text=text, model="other").items
 
 
 async def converse(case: Path, commands: list[dict[str, Any]], ends: Callable[[dict[str, Any]], bool]) -> list[Any]:

@@ -1,6 +1,7 @@
-"""Decisions of a person about names, written into a pipeline as pairs of `same_as` and `keep_apart`.
+"""Decisions of a person, written into a pipeline: pairs of names (`same_as`, `keep_apart`), what questions mean.
 
-The text of the pipeline is kept but for these pairs: comments and layout are its author's.
+The text of the pipeline is kept but for these keys: comments and layout are its author's. All prompts but those of a
+question that is answered stay as they were, so their replies come from the case.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any
 from engine.disk import questions_folder
 from engine.errors import PipelineError, UsageError
 from engine.language.pipeline_edit import OPERATIONS, set_key
+from engine.language.position import did_you_mean
 from engine.language.writer import to_yaml
 from engine.language.yaml_reader import read_yaml
 from engine.loader import load_pipeline, parse_pipeline
 from engine.results.same_question import KINDS, question_text
-from engine.results.shown import NamePair, PairKind
+from engine.results.shown import LONGEST_SAID, NamePair, PairKind
 from storage.case import Case
 from storage.export.atomic import replacing
 
@@ -65,8 +67,39 @@ def write_pairs(file: Path, operator: str, kind: PairKind, pairs: Iterable[NameP
         text = set_key(text, index, (kind,), [list(pair) for pair in (*held, *new)])
     if kept != against:
         text = set_key(text, index, (other,), [list(pair) for pair in kept] or None)
-    parse_pipeline(text, file=str(file), directory=file.parent)
-    _write(file, text)
+    _write_checked(file, text)
+
+
+def clarify(file: Path, operator: str, question: str, said: str, document: str = "") -> None:
+    """Say in a pipeline file what a question means: `question` is its name, `said` empty takes that back.
+
+    `document` is the file name of the one document for which it is said, "" for all. Raises
+    UsageError for a question that is not there or too much text, PipelineError, ExportError or DiskFull.
+    """
+    text = file.read_text(encoding="utf-8-sig")
+    _write_checked(file, clarified_text(text, operator, question, " ".join(said.split()), document))
+
+
+def clarified_text(text: str, operator: str, question: str, said: str, document: str = "") -> str:
+    """Return the text of a pipeline with what a question means; raises UsageError or PipelineError."""
+    if len(said) > LONGEST_SAID:
+        raise UsageError(f"{len(said)} characters are too long", advice=f"Say it in {LONGEST_SAID} characters.")
+    root, _ = read_yaml(text)
+    operations = [operation for operation in root.get(OPERATIONS) or [] if isinstance(operation, Mapping)]
+    names = [str(operation.get("name", "")) for operation in operations]
+    if operator not in names:
+        raise UsageError(f"the pipeline has no operator {operator!r}", advice=did_you_mean(operator, names))
+    index = names.index(operator)
+    if "question" in operations[index]:  # as a list of one question it writes the same fields and can say more
+        alone = [{"name": "answer", "question": operations[index]["question"]}]
+        text = set_key(set_key(text, index, ("questions",), alone), index, ("question",), None)
+        root, _ = read_yaml(text)
+    asked: list[Mapping[str, Any]] = root[OPERATIONS][index].get("questions") or []
+    known = [str(entry.get("name", "answer")) for entry in asked]
+    if question not in known:
+        raise UsageError(f"{operator} has no question {question!r}", advice=did_you_mean(question, known))
+    key = ("clarified_for", document) if document else ("clarified",)
+    return set_key(text, index, ("questions", known.index(question), *key), said or None)
 
 
 def _has(pairs: Iterable[NamePair], pair: NamePair) -> bool:
@@ -80,6 +113,11 @@ def _pairs(operation: Mapping[str, Any], kind: PairKind) -> list[NamePair]:
 def _free(folder: Path, stem: str) -> Path:
     names = (folder / f"{stem}{f' ({number})' if number else ''}.yaml" for number in range(1000))
     return next(name for name in names if not name.exists())
+
+
+def _write_checked(file: Path, text: str) -> None:
+    parse_pipeline(text, file=str(file), directory=file.parent)
+    _write(file, text)
 
 
 def _write(file: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows from memory, as JSON holds them, checked before anything runs."""
+"""Rows that Python hands over, as JSON holds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from datetime import date, time
 from typing import Any
 
 from engine.errors import UsageError
-from engine.frame.merging import Rows
+
+Rows = tuple[Mapping[str, Any], ...]
 
 
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> Rows:

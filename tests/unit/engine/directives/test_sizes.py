@@ -1,22 +1,11 @@
-import pytest
+"""Sizes of chunks and batches, and what is shown around a chunk."""
 
-from engine.directives.heuristics import (
-    BASE_WINDOWS,
-    Window,
-    batch_sizes,
-    chunk_sizes,
-    most_rows,
-    windows,
-)
+from engine.directives.batched_folding import batch_sizes
+from engine.directives.chunking import BASE_WINDOWS, Window, chunk_sizes, windows
 
 
 def test_chunks_take_from_a_fifth_to_four_fifths_of_the_context():
     assert chunk_sizes(10_000) == (2_000, 4_000, 6_000, 8_000)
-
-
-def test_no_chunk_fits_no_context():
-    with pytest.raises(ValueError, match="chunk sizes need"):
-        chunk_sizes(9)
 
 
 def test_a_document_hardly_longer_than_a_chunk_is_read_with_the_base_windows():
@@ -41,6 +30,6 @@ def test_what_does_not_fit_a_prompt_is_left_out_but_for_the_chunk_alone():
 
 
 def test_batches_are_from_a_fifth_to_all_of_the_rows_that_fit():
-    assert batch_sizes(most_rows(100, 5_000)) == (10, 20, 30, 40, 50)
-    assert batch_sizes(most_rows(9_000, 5_000)) == (1,)
+    assert batch_sizes(50) == (10, 20, 30, 40, 50)
     assert batch_sizes(3) == (1, 2, 3)
+    assert batch_sizes(0) == (1,)
