@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from models.catalog import CatalogEntry
 from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, MemoryEstimate
+
+if TYPE_CHECKING:
+    from models.catalog import CatalogEntry
 
 CONTEXT_STEP = 1024
 """Tokens; a context that is chosen by the memory is a multiple of it."""

@@ -113,9 +113,8 @@ def test_a_cell_opens_its_page_with_the_line_marked(
     viewer = results.evidence.viewer
     assert (viewer.page, viewer.view.marked("evidence")) == (2, 1)
     assert "page 2, line 2" in results.evidence._where.text()
-    with qtbot.waitSignal(results.evidence.shown, timeout=WAIT):
-        go(results, 4, "days")
-    assert "Not located" in results.evidence._where.text()
+    go(results, 4, "days")  # the first cell may be shown once more before this one
+    qtbot.waitUntil(lambda: "Not located" in results.evidence._where.text(), timeout=WAIT)
     assert viewer.document == ""
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         go(results, 5, "acts")
