@@ -1,4 +1,4 @@
-"""Texts of the window, none of which is ever taken for markup, and names for those who do not see the widgets."""
+"""Labels that never interpret markup, and accessible names for screen readers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SaidLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """A line of text that takes the width that is left, and ends in dots there; its tool tip has the whole."""
+    """A one-line label, elided to the available width; its tool tip has the whole text."""
 
     def __init__(self) -> None:
         super().__init__(textFormat=Qt.TextFormat.PlainText)

@@ -1,4 +1,4 @@
-"""How parts of a window lie: in rows and columns, as words flow, or with a line between them that can be moved."""
+"""Layout helpers: rows, columns, wrapping rows, splitters and stacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 REST: Final = None
-"""Empty room that takes what is left, as one of the parts."""
+"""A stretch that takes the remaining space."""
 Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | None
-"""Alone, in its own size, or with its share of the room that is left."""
+"""A widget or layout, alone or with its stretch factor; REST for a stretch."""
 Margins = tuple[int, int, int, int]
 """Pixels at the left, above, at the right and below."""
 _NO_MARGINS: Final = (0, 0, 0, 0)
@@ -56,7 +56,7 @@ def split(
 
 
 def stacked(*parts: QWidget) -> QStackedWidget:
-    """Put parts on top of each other, of which one is seen: at first the first."""
+    """Stack widgets so that one shows at a time, at first the first."""
     stack = QStackedWidget()
     for part in parts:
         stack.addWidget(part)
@@ -79,7 +79,7 @@ def _filled(layout: _Box, parts: Sequence[Part], margins: Margins | None, spacin
 
 
 class FlowLayout(QLayout):
-    """Widgets beside each other in their own size, which go on in the next line where a line is full, as words do."""
+    """Widgets in a row at their own size, wrapping to the next line as words do."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -105,7 +105,7 @@ def hit_colour() -> QColor:
 
 @lru_cache(maxsize=128)
 def icon(name: str) -> QIcon:
-    """Return one of our icons in the colour of text; those that are shown are drawn anew after a change of theme."""
+    """Return one of our icons in the text colour; shown icons are redrawn when the theme changes."""
     source = (_ICONS / f"{name}.svg").read_text(encoding="utf-8")
     picture = QIcon()
     for mode, group, role in _MODES:
@@ -123,7 +123,7 @@ def icon(name: str) -> QIcon:
 
 
 def _draw_icons_anew(app: QApplication) -> None:
-    """Give what has one of our icons, buttons, actions and entries of lists, the same icon in the colours of now."""
+    """Redraw our icons on buttons, actions and list entries in the current colours."""
     icon.cache_clear()
     for widget in app.allWidgets():
         drawn: list[QAbstractButton | QAction | QListWidgetItem] = [*widget.actions()]

@@ -98,7 +98,7 @@ def find_entry(model_id: str) -> CatalogEntry:
 
 
 def _entry(raw: dict[str, Any]) -> CatalogEntry:
-    """Make an entry of one of the file, whose other keys are the entry's own."""
+    """Build an entry from a table of catalog.toml; keys not handled here are fields of CatalogEntry."""
     source = {key: raw.pop(key, None) for key in ("file", "bytes", "sha256", "package", "version", "member")}
     if folder := raw.get("folder"):
         raw["files"] = tuple(

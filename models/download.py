@@ -22,7 +22,7 @@ from models.verification import CHUNK_BYTES, InstallProgress, Progress
 
 ATTEMPTS = 3
 LOOK_SECONDS = 0.2
-"""How often a program that goes on is looked at: whether it was given up."""
+"""Seconds between two checks whether a running program was cancelled."""
 
 PIP = Path("share") / "pip.zip"
 """Where a package has pip, below the interpreter's prefix."""
@@ -87,7 +87,7 @@ def run_program(
     timeout_seconds: float = math.inf,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str] | None:
-    """Run a program until it ends; None where it took too long, or soon after it was given up."""
+    """Run a program to its end; return None if it timed out or was cancelled."""
     pipe, last = subprocess.PIPE, time.monotonic() + timeout_seconds
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment

@@ -21,7 +21,7 @@ from models.vllm_runtime import Engine, Order, Written
 
 @dataclass(eq=False, kw_only=True)
 class Task(Asked[Sequence[int]]):
-    """A request on its way; `grammar` is what the engine makes its own guide of.
+    """One request in the engine's queue; `grammar` is what vLLM compiles its own guide from.
 
     vLLM samples every token, those too that the schema leaves no choice about.
     """

@@ -1,4 +1,4 @@
-"""What llama.cpp and vLLM have in common here: a thread of ours runs them, and guides hold replies to their schema.
+"""The parts that the llama.cpp and vLLM backends share: one thread runs the model, guides hold replies to a schema.
 
 Requests are put into an inbox. The thread takes them from there, runs them together, and hands over what became of
 each.
@@ -110,7 +110,7 @@ class Inbox(Generic[Work]):
 
 
 class _Requests(Protocol):
-    """What runs requests together: models.scheduler.Scheduler, models.engine_queue.EngineQueue."""
+    """Runs requests in one batch: models.scheduler.Scheduler, models.engine_queue.EngineQueue."""
 
     @property
     def idle(self) -> bool: ...
@@ -171,7 +171,7 @@ class Guided(ABC, Generic[Work]):
 
     @abstractmethod
     def _work(self, request: Request, deliver: Callable[[Work, ModelError | None], None]) -> Work:
-        """Make of a request what the thread takes. Raises PromptTooLong or InvalidSchema."""
+        """Build the thread's work item for a request. Raises PromptTooLong or InvalidSchema."""
 
     def _prompt_pieces(self, request: Request) -> list[tuple[Piece, Any]]:
         """Return the pieces of a prompt, each with its tokens."""
@@ -226,7 +226,7 @@ class Guided(ABC, Generic[Work]):
             requests.submit(work)
 
     def _fail_all(self, requests: _Requests, error: ModelError | None = None) -> None:
-        """Let no request wait for a thread that ends; `error` says why it does, if it is known."""
+        """Fail every waiting request because the thread ends; `error` is the cause, if known."""
         left = self._inbox.shut()
         error = error or ModelCrashed(
             "the model stopped while this request was waiting", advice="Run the command again: replies are kept."

@@ -90,7 +90,7 @@ def _text(tokens: Sequence[int], bytes_of: Callable[[int], bytes]) -> str:
 
 @dataclass(eq=False, kw_only=True)
 class Job(Asked[NDArray[np.int32]]):
-    """A request on its way through the scheduler.
+    """One request in the scheduler.
 
     The first `shared_tokens` of the prompt are worth keeping for requests to come. With `bytes_of`, the bytes of a
     token, true and false are chosen by all their spellings (`likeliest`). With `new_guide`, a reply that goes round in

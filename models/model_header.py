@@ -1,4 +1,4 @@
-"""What a model says of itself, in whatever kind of file it comes, and the memory that it needs."""
+"""A model's own metadata, from any file format, and the memory that it needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Needs:
 
     @classmethod
     def of(cls, model: CatalogEntry | ModelHeader, weights_bytes: int) -> Needs:
-        """Take what is said of a model, and the size of its weights."""
+        """Build it from a catalogue entry or a file header, and the size of the weights in bytes."""
         return cls(weights_bytes, model.kv_bytes_per_token, model.vocabulary_size, model.context_tokens)
 
     def memory(self, context_tokens: int, available_bytes: int) -> MemoryEstimate:

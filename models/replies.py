@@ -79,7 +79,7 @@ def hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Reply], ou
 
 
 def settle(future: asyncio.Future[Reply], outcome: Reply | Exception) -> None:
-    """Give an outcome to who waits for it, if anybody still does; in the thread of its loop."""
+    """Set a future's result or error unless it is done already; call it in the thread of its loop."""
     if future.done():
         return
     if isinstance(outcome, Exception):

@@ -89,7 +89,7 @@ class Child:
         self.close()
 
     def ask(self, command: Mapping[str, object]) -> None:
-        """Have one command done. Raises the DocumentError that it answers, or `crashed` where it gives no answer."""
+        """Run one command in the child. Raises the DocumentError that it reports, or `crashed` if none comes."""
         process = self._process = self._process or self._start()
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the child is started with pipes")
@@ -134,6 +134,6 @@ class Child:
 
 @contextmanager
 def own_child(options: ParseOptions, reads: Collection[Path]) -> Iterator[Child]:
-    """Yield a child for some commands, with a new folder that is removed afterwards."""
+    """Yield a child with a temporary folder of its own; end it and remove the folder afterwards."""
     with scratch_folder() as folder, Child(options, folder, reads) as child:
         yield child

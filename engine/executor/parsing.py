@@ -40,7 +40,7 @@ class _Parsed:
 
 
 _Result = list[_Parsed] | str | DocumentError
-"""What a row gets of a function, or why nothing: the reason why it is left out, or an error."""
+"""The result of a function for one row: fields, the reason why the row is left out, or an error."""
 
 
 class ParsingFunctions:

@@ -112,7 +112,7 @@ Entry = tuple[Calls, Sequence[Row], Outcome]
 """What one operator did with some rows, still to be recorded."""
 
 Passed = tuple[list[Entry], Sequence[Row]]
-"""What became of rows in one call or in a whole chain: what is to be recorded, and the rows for the next."""
+"""The outcome for the rows of a call or chain: ledger records, and the rows for the next operator."""
 
 Link = Callable[[Sequence[Row]], Awaitable[Passed]]
 """One call in a chain."""

@@ -57,7 +57,7 @@ class SettingsKeys(ReadingKeys):
 
     @property
     def settings(self) -> RunSettings:
-        """Return these choices; raises UsageError."""
+        """Build the settings of a run from these choices. Raises UsageError."""
         return RunSettings(
             model=self.model,
             trust_code=self.trust_code,

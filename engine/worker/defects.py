@@ -1,4 +1,4 @@
-"""What the window is told of an error."""
+"""Convert an error to what the window shows."""
 
 from __future__ import annotations
 

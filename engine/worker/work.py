@@ -224,7 +224,7 @@ class Work:
 
 
 async def _in_thread(work: Callable[[], Result], stopped: threading.Event) -> Result:
-    """Work in a thread, to its end: cancelled, `stopped` is set, at which the work raises what says that it stopped."""
+    """Run work in a thread to its end; on cancellation set `stopped`, on which the work raises its own error."""
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(working)

@@ -64,7 +64,7 @@ def enter_model_cage(runtime: RuntimeName, location: str) -> None:
 
 
 def report(work: Callable[[], object]) -> int:
-    """Print what comes of a child's work as a line of JSON and return 0, or say why nothing does and return 1."""
+    """Print the result of a child's work as one line of JSON and return 0; on failure print the reason and return 1."""
     try:
         body = work()
     except (ModelError, ImportError, OSError) as error:

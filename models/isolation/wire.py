@@ -1,4 +1,4 @@
-"""What parent and child say to each other: JSON lines, and how what is written in them is read again.
+"""The messages between parent and child as JSON lines, and how they are read.
 
 A line is one object; its first key is its kind. From the parent: `open`, `ask`, `cancel`, `count`, or `attempt` alone.
 From the child: `loading`, `ready`, `failed`, `reply`, `error`, `working`, `counted`, `uncounted`, `attempted`. Nothing

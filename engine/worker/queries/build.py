@@ -193,7 +193,7 @@ def _reviewed(desk: Desk, case: str, plan: Plan) -> int:
 
 
 def _part_of(kind: type[Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of a part of a report the keys that a dataclass of the contract has."""
+    """Return the keys of a report part that a dataclass of the contract declares."""
     return {field.name: body[field.name] for field in fields(kind) if field.name in body}
 
 
