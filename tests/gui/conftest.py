@@ -108,7 +108,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]
 
 @pytest.fixture
 def worker_command(forked: tuple[str, ...]) -> tuple[str, ...]:
-    """The command of the real worker; a file of tests that looks at the process itself uses WORKER as it is."""
+    """The command of the real worker; a test that looks at the process or stops it is marked UNFORKED."""
     return (*forked, *WORKER[2:])
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import shiboken6
-from gui_waiting import WAIT
+from gui_waiting import UNFORKED, WAIT
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
@@ -69,6 +69,7 @@ def test_an_answer_to_a_dialog_that_was_deleted_is_dropped(qtbot: QtBot, client:
     assert "unknown query" in problem.args[0]
 
 
+@UNFORKED
 def test_after_a_crash_questions_are_asked_again_and_edits_are_not(
     qtbot: QtBot, client: WorkerClient, case: Path
 ) -> None:

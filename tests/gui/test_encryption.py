@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from gui_dropping import drop
 from gui_places import place_of
-from gui_waiting import WAIT, shut
+from gui_waiting import UNFORKED, WAIT, shut
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
@@ -66,6 +66,7 @@ def command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text() + Path(f"/proc/{pid}/environ").read_text(errors="replace")
 
 
+@UNFORKED
 def test_an_encrypted_case_asks_until_the_passphrase_is_right(
     qtbot: QtBot, window: MainWindow, encrypted: Path, settings: QSettings
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_plain_case_that_was_there_is_not_taken_for_encrypted(qtbot: QtBot, wi
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@UNFORKED
 def test_a_worker_that_dies_while_it_encrypts_leaves_a_case_that_opens(
     qtbot: QtBot, opened: MainWindow, case: Path
 ) -> None:
@@ -339,6 +341,7 @@ def test_a_locked_case_that_is_opened_twice_is_asked_for_once(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@UNFORKED
 def test_a_conversion_says_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, opened: MainWindow, case: Path) -> None:
     box, client, job = settings_box(opened), opened.workspace.client, opened.workspace.job
     qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from gui_dropping import drop
 from gui_places import open_case, place_of
-from gui_waiting import WAIT
+from gui_waiting import UNFORKED, WAIT
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
@@ -351,6 +351,7 @@ def test_the_window_waits_until_changes_are_kept(qtbot: QtBot, opened: MainWindo
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@UNFORKED
 def test_the_window_asks_before_it_leaves_changes_that_take_long(
     qtbot: QtBot, opened: MainWindow, case: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
