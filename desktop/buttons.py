@@ -84,9 +84,20 @@ def choice_box(
     box.view().setAccessibleName(name)
     if (line := box.lineEdit()) is not None:
         line.setAccessibleName(name)
+    offer(box, entries)
+    return box
+
+
+def offer(box: QComboBox, entries: Iterable[tuple[object, str]], chosen: object = None) -> None:
+    """Offer these values, each with its text, in place of others, and choose one: the first where it is not there.
+
+    `chosen` None: the one that was chosen before.
+    """
+    wanted = box.currentData() if chosen is None else chosen
+    box.clear()
     for value, text in entries:
         box.addItem(text, value)
-    return box
+    box.setCurrentIndex(max(box.findData(wanted), 0))
 
 
 def show_choice(box: QComboBox, value: str, text: str) -> None:

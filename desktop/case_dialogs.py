@@ -78,12 +78,7 @@ def ask_for_case(parent: QWidget, workspace: Workspace) -> QFileDialog:
 
 def ask_for_folder(parent: QWidget, workspace: Workspace) -> QFileDialog:
     """Ask which folder of records to read."""
-    return _ask_for_folder(parent, "Add a folder of records", workspace.take_folder)
-
-
-def ask_for_watched_folder(parent: QWidget, watch: Callable[[str], object]) -> QFileDialog:
-    """Ask which folder is to be watched for new files."""
-    return _ask_for_folder(parent, "Watch a folder for new files", watch)
+    return choose_folder(parent, "Add a folder of records", workspace.take_folder)
 
 
 def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
@@ -96,7 +91,8 @@ def ask_for_files(parent: QWidget, workspace: Workspace) -> QFileDialog:
     return dialog
 
 
-def _ask_for_folder(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFileDialog:
+def choose_folder(parent: QWidget, title: str, chosen: Callable[[str], object]) -> QFileDialog:
+    """Ask for a folder that is there."""
     dialog = file_dialog(parent, title, chosen)
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.open()

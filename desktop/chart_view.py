@@ -10,9 +10,9 @@ from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
     QHelpEvent,
-    QImage,
     QKeyEvent,
     QMouseEvent,
+    QPagedPaintDevice,
     QPageSize,
     QPainter,
     QPaintEvent,
@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop.labels import in_bold
+from desktop.pictures import paper, write_image
 from desktop.plain_text import plain
 
 Shape = Literal["bars", "columns", "matrix"]
@@ -114,8 +115,14 @@ class ChartView(QWidget):
         self.updateGeometry()
         self.update()
 
-    def draw(self, painter: QPainter, width: float, colours: QPalette) -> None:
-        """Draw the chart, as wide as `width`, in these colours."""
+    @property
+    def title(self) -> str:
+        """Return what the chart is called."""
+        return self.chart.title
+
+    def draw(self, painter: QPainter, size: QSize, colours: QPalette) -> None:
+        """Draw the chart, as wide as `size`, in these colours."""
+        width = float(size.width())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ink = colours.color(QPalette.ColorRole.Text)
         painter.setPen(ink)
@@ -136,6 +143,19 @@ class ChartView(QWidget):
             foot = QRectF(_MARGIN, self._size().height() - self._bar - 4, width - 2 * _MARGIN, self._bar)
             painter.drawText(foot, Qt.AlignmentFlag.AlignLeft, self.chart.note)
 
+    def print_to(self, device: QPagedPaintDevice) -> bool:
+        """Draw the chart on one page, as large as it fits there; say whether that was done."""
+        size, painter = self._size(), QPainter(device)
+        if not painter.isActive():
+            return False
+        scale = min(device.width() / size.width(), device.height() / size.height())
+        painter.scale(scale, scale)
+        font = painter.font()
+        font.setPixelSize(13)
+        painter.setFont(font)
+        self.draw(painter, size.toSize(), paper())
+        return painter.end()
+
     def save(self, path: str) -> bool:
         """Write the chart as a picture (.png) or a page (.pdf), black on white; say whether that was done."""
         size = self._size()
@@ -144,31 +164,15 @@ class ChartView(QWidget):
             writer.setTitle(self.chart.title)
             writer.setPageSize(QPageSize(size, QPageSize.Unit.Point))
             writer.setPageMargins(QMarginsF(0, 0, 0, 0))
-            painter = QPainter(writer)
-            if not painter.isActive():
-                return False
-            scale = writer.width() / size.width()
-            painter.scale(scale, scale)
-            font = painter.font()
-            font.setPixelSize(13)
-            painter.setFont(font)
-            self.draw(painter, size.width(), paper())
-            return painter.end()
-        image = QImage(size.toSize() * 2, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(2.0)
-        image.fill(Qt.GlobalColor.white)
-        painter = QPainter(image)
-        painter.setFont(self.font())
-        self.draw(painter, size.width(), paper())
-        painter.end()
-        return image.save(path)
+            return self.print_to(writer)
+        return write_image(self, path, size.toSize(), self.font())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw on the screen."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
         painter.setFont(self.font())
-        self.draw(painter, float(self.width()), self.palette())
+        self.draw(painter, self.size(), self.palette())
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(self.palette().color(QPalette.ColorRole.Text))
@@ -295,19 +299,6 @@ class ChartView(QWidget):
             where = QRectF(_MARGIN, top + number * cell, _LABEL - _MARGIN - 8, cell)
             shown = text.elidedText(label, Qt.TextElideMode.ElideRight, where.width())
             painter.drawText(where, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, shown)
-
-
-def paper() -> QPalette:
-    """Return the colours of a printed chart."""
-    palette = QPalette(QColor("#ffffff"))
-    for role, colour in (
-        (QPalette.ColorRole.Text, "#111111"),
-        (QPalette.ColorRole.Base, "#ffffff"),
-        (QPalette.ColorRole.Highlight, "#1b5fa8"),
-        (QPalette.ColorRole.PlaceholderText, "#555555"),
-    ):
-        palette.setColor(role, QColor(colour))
-    return palette
 
 
 def _told(mark: Mark) -> str:

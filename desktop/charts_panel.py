@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QDialog
 
 from desktop.buttons import choice_box, push_button
-from desktop.chart_view import Chart, ChartView, Mark, paper
+from desktop.chart_view import Chart, ChartView, Mark
 from desktop.client import Answer
 from desktop.layouts import in_column
 from desktop.rows_panel import RowsPanel, labelled, left_out, naming_columns, scrolled
@@ -90,22 +89,9 @@ class ChartsPanel(RowsPanel):
         printer = QPrinter(QPrinter.PrinterMode.HighResolution)
         dialog = QPrintDialog(printer, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.accepted.connect(lambda: self.print_to(printer))
+        dialog.accepted.connect(lambda: self.chart.print_to(printer))
         QDialog.open(dialog)
         return dialog
-
-    def print_to(self, printer: QPrinter) -> None:
-        """Print the chart on one page, as wide as it."""
-        painter = QPainter(printer)
-        size = self.chart.sizeHint()
-        page = printer.pageRect(QPrinter.Unit.DevicePixel)
-        scale = min(page.width() / size.width(), page.height() / size.height())
-        painter.scale(scale, scale)
-        font = painter.font()
-        font.setPixelSize(13)
-        painter.setFont(font)
-        self.chart.draw(painter, float(size.width()), paper())
-        painter.end()
 
     def _ask(self, query: Query[Answer], then: Callable[[Answer], None], **parameters: Any) -> None:
         self._question = self._workspace.ask(query, then, **parameters)

@@ -89,7 +89,6 @@ class WorkerClient(QObject):
         self._is_closing = False
         self._lines: deque[bytes] = deque()
         self._rest = b""
-        self._log: list[str] = []
         self._taking = QTimer(self, interval=0, singleShot=True)
         self._taking.timeout.connect(self._take_lines)
         self._restarting = QTimer(self, singleShot=True)
@@ -120,8 +119,8 @@ class WorkerClient(QObject):
         for name, value in self.environment.items():
             environment.insert(name, value)
         process.setProcessEnvironment(environment)
+        process.setStandardErrorFile(QProcess.nullDevice())  # a trace may hold words of documents
         process.readyReadStandardOutput.connect(self._read)
-        process.readyReadStandardError.connect(self._read_log)
         process.finished.connect(self._ended)
         process.errorOccurred.connect(self._not_started)
         self._process = process
@@ -189,15 +188,8 @@ class WorkerClient(QObject):
 
     def restart(self) -> None:
         """End the worker and start another one, so that it takes on its environment anew; questions are asked again."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.readyReadStandardOutput.disconnect()
-            process.readyReadStandardError.disconnect()
-            process.finished.disconnect()
-            process.errorOccurred.disconnect()
-            self._leaving = [other for other in self._leaving if other.state() != QProcess.ProcessState.NotRunning]
-            self._leaving.append(process)
-            process.closeWriteChannel()
+        self._leaving = [process for process in self._leaving if process.state() != QProcess.ProcessState.NotRunning]
+        self._dismiss()
         self._lines, self._rest = deque(), b""
         self._fail_edits()
         self.start()
@@ -209,11 +201,7 @@ class WorkerClient(QObject):
         self._taking.stop()
         self._questions.clear()
         self._commands.clear()
-        process, self._process = self._process, None
-        if process is not None:
-            process.readyReadStandardOutput.disconnect()
-            process.closeWriteChannel()
-            self._leaving.append(process)
+        self._dismiss()
         for leaving in self._leaving:
             running = leaving.state() != QProcess.ProcessState.NotRunning
             if running and not leaving.waitForFinished(CLOSING_MILLISECONDS):
@@ -227,10 +215,13 @@ class WorkerClient(QObject):
         if self._process is not None and self._process.waitForStarted(STARTING_MILLISECONDS):
             self._process.waitForBytesWritten(STARTING_MILLISECONDS)
 
-    @property
-    def log(self) -> str:
-        """Return the last lines that the worker wrote to its standard error."""
-        return "".join(self._log[-50:])
+    def _dismiss(self) -> None:
+        """Give the worker the end of its input, and hear no more of it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.blockSignals(True)
+            process.closeWriteChannel()
+            self._leaving.append(process)
 
     def _write(self, line: dict[str, Any]) -> None:
         if self._process is not None:
@@ -248,10 +239,6 @@ class WorkerClient(QObject):
         self._lines += lines
         if self._lines and not self._taking.isActive():
             self._taking.start()
-
-    def _read_log(self) -> None:
-        if self._process is not None:
-            self._log = [*self._log[-50:], bytes(self._process.readAllStandardError().data()).decode(errors="replace")]
 
     def _take_lines(self) -> None:
         until = time.monotonic() + TURN_SECONDS

@@ -88,14 +88,10 @@ class FacetsPanel(QTreeWidget):
 
     def choose(self, only: dict[str, Any]) -> None:
         """Tick what a filter has, and nothing else; the counts come with the next `show_counts`."""
+        flags = {flag: 0 for flag, _, _ in _FLAGS if only.get(flag)}
+        groups = {group: _with_ticked([], only.get(group, [])) for group, _, _ in _GROUPS}
         with QSignalBlocker(self):
-            self.clear()
-            for flag, title, _ in _FLAGS:
-                if only.get(flag):
-                    self._add(None, flag, True, title, "", True)
-            for group, title, _ in _GROUPS:
-                self._add_group(group, title, _with_ticked([], only.get(group, [])), only.get(group, []))
-            self.expandAll()
+            self._make_boxes(flags, groups, only)
         self.changed.emit()
 
     def clear_choice(self) -> None:

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop.buttons import push_button
-from desktop.client import Ask
 from desktop.labels import plain_label
 from desktop.layouts import in_column, in_row
-from desktop.paged_model import ROW_ROLE, PagedModel
+from desktop.paged_model import PagedModel
 from desktop.question_box import input_dialog
+from desktop.rows_model import ROW_ROLE, Column
 from desktop.tables import make_table
 from desktop.workspace import Workspace
 from engine.worker.contract import documents
 from engine.worker.contract.documents import FailedFile
 
-_FILE_WIDTH = 220
-_TITLES = ("File", "Reason", "What happened and what to do")
-
-
-class FailuresModel(PagedModel[FailedFile]):
-    """By path, as the worker keeps them."""
-
-    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, documents.FAILURES, _TITLES, parent)
-
-    def cell(self, row: FailedFile, column: int, role: int) -> Any:
-        """Return the name, the reason, or what happened; the tool tip has the whole path."""
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return (row.path, row.reason, f"{row.message}\n{row.advice}")[column]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return (Path(row.path).name, row.reason, f"{row.message}. {row.advice}")[column]
-        return None
+_COLUMNS: Final[Sequence[Column[FailedFile]]] = (
+    Column("File", lambda row: Path(row.path).name, tip=lambda row: row.path, width=220),
+    Column("Reason", lambda row: row.reason),
+    Column(
+        "What happened and what to do",
+        lambda row: f"{row.message}. {row.advice}",
+        tip=lambda row: f"{row.message}\n{row.advice}",
+    ),
+)
 
 
 class FailuresView(QWidget):
@@ -45,12 +36,11 @@ class FailuresView(QWidget):
     def __init__(self, workspace: Workspace, read_again: Callable[..., None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._read_again = read_again
-        self.model = FailuresModel(workspace.ask, workspace.client.forget, self)
+        self.model = PagedModel(workspace.ask, workspace.client.forget, documents.FAILURES, _COLUMNS, self)
         self.model.loading_failed.connect(workspace.said)
         for changed in (self.model.total_changed, self.model.modelReset):
             changed.connect(self._say_hint)
         self.table = make_table(self.model, "Files that could not be read")
-        self.table.setColumnWidth(0, _FILE_WIDTH)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.selectionModel().currentRowChanged.connect(lambda now, before: self._enable())
         self.model.dataChanged.connect(lambda first, last: self._enable())

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, Signal
 
 from desktop.client import WorkerClient
-from desktop.permission import Refusal
 from engine.worker.contract.events import (
     CommandFailed,
     CommandFinished,
@@ -79,7 +78,7 @@ class Job(QObject):
         self.run: RunProgress | None = None
         """The latest of a run, None before there is one."""
         self.run_id = ""
-        self.refusal: Refusal | None = None
+        self.refusal: CommandFailed | None = None
         """What the last job was refused, if that is why it failed."""
         self.was_lost = False
         """The last job ended because the worker did."""
@@ -113,26 +112,16 @@ class Job(QObject):
         self.changed.emit()
         return True
 
-    def pause(self) -> None:
-        """Begin nothing new; what is under way comes to its end."""
+    def pause_or_resume(self) -> None:
+        """Begin nothing new, while what is under way comes to its end; or go on after that."""
         if self.state == "going":
             self._client.command("pause")
             self._paused_at = time.monotonic()
             self._become("pausing")
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        if self.state == "pausing":
+        elif self.state == "pausing":
             self._client.command("resume")
             self._paused_seconds += time.monotonic() - self._paused_at
             self._become("going")
-
-    def pause_or_resume(self) -> None:
-        """Begin nothing new, or go on."""
-        if self.state == "pausing":
-            self.resume()
-        else:
-            self.pause()
 
     def cancel(self) -> None:
         """Stop; what is finished is kept."""
@@ -172,7 +161,7 @@ class Job(QObject):
                 self._end()
                 self.finished.emit(event.exit_code)
             case CommandFailed() if event.id == self._id:
-                self.refusal = Refusal.of(event)
+                self.refusal = event if event.need else None
                 self._end()
                 self.failed.emit(event.message, "" if self.refusal else event.advice)
 

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import QModelIndex, QObject, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop.buttons import choice_box
-from desktop.client import Ask
 from desktop.labels import SaidLabel, plain_label
 from desktop.layouts import REST, holder, in_column, in_row, split
-from desktop.paged_model import ROW_ROLE, PagedModel
-from desktop.rows_model import Column, RowsModel
+from desktop.paged_model import PagedModel
+from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.tables import make_table, stretch_section
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import ledger
 from engine.worker.contract.ledger import LedgerEntry, LedgerSums, OperatorSums
 
-_TITLES: Final = ("What", "Step", "Why", "What to do", "What the model said")
-_WIDTHS: Final = (130, 110, 270, 200)
 _FATES: Final = (("failed", "Failed"), ("rejected", "Left out"))
-
 
 OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
     Column("Step", lambda row: row.operator),
@@ -35,23 +31,28 @@ OPERATOR_COLUMNS: Final[Sequence[Column[OperatorSums]]] = (
 )
 
 
+def _column(title: str, text: Callable[[LedgerEntry], str], width: int = 0) -> Column[LedgerEntry]:
+    """Make a column of texts on one line; the tool tip has all lines."""
+    return Column(title, lambda row: " ".join(text(row).split()), tip=text, width=width)
+
+
+_ENTRY_COLUMNS: Final = (
+    _column("What", lambda row: row.name, 130),
+    _column("Step", lambda row: row.operator, 110),
+    _column("Why", lambda row: row.reason, 270),
+    _column("What to do", lambda row: row.advice, 200),
+    _column("What the model said", lambda row: row.reply),
+)
+
+
 class LedgerModel(PagedModel[LedgerEntry]):
     """What failed, or what was left out, of one run."""
 
-    def __init__(self, ask: Ask, forget: Callable[[str], None], parent: QObject | None = None) -> None:
-        super().__init__(ask, forget, ledger.PAGE, _TITLES, parent)
-        self.run, self.fate = "", "failed"
+    run, fate = "", "failed"
 
     def question(self) -> Mapping[str, Any]:
         """Say what of which run."""
         return {"run": self.run, "fate": self.fate}
-
-    def cell(self, row: LedgerEntry, column: int, role: int) -> Any:
-        """Return a text on one line; the tool tip has all lines."""
-        text = (row.name, row.operator, row.reason, row.advice, row.reply)[column]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return " ".join(text.split())
-        return text if role == Qt.ItemDataRole.ToolTipRole and text else None
 
 
 class LedgerPanel(QWidget):
@@ -63,7 +64,7 @@ class LedgerPanel(QWidget):
         self._run, self._question = "", ""
         self.sums = SaidLabel("What became of all files and rows", wraps=True)
         self.operators = RowsModel(OPERATOR_COLUMNS, self)
-        self.entries = LedgerModel(workspace.ask, workspace.client.forget, self)
+        self.entries = LedgerModel(workspace.ask, workspace.client.forget, ledger.PAGE, _ENTRY_COLUMNS, self)
         self.entries.total_changed.connect(lambda total: self._show_hint())
         self.entries.loading_failed.connect(workspace.said)
         self.fate = choice_box("Files and rows to list", _FATES)
@@ -131,8 +132,6 @@ class LedgerPanel(QWidget):
         stretch_section(self.operator_table.horizontalHeader(), 0)
         header = self.table.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for column, width in enumerate(_WIDTHS):
-            header.resizeSection(column, width)
         header.setStretchLastSection(True)
         top = in_row(plain_label("&List", of=self.fate), self.fate, self.hint, REST)
         below = holder(top, (self.table, 1), margins=(0, 6, 0, 0))

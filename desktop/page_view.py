@@ -60,7 +60,6 @@ class ViewLine:
     number: int
     text: str
     box: Box
-    source: str
     hidden: str | None = None
     goes_on: bool = False
     begin: int = 0
@@ -89,7 +88,7 @@ def lay_out(
             wide = len(letters) * width if letters.isascii() else width_of(letters, font)
             left = whole_width - _MARGIN - wide if from_right else _MARGIN
             box = (left, top, left + wide, top + height)
-            shown.append(ViewLine(number, part, box, "text", hidden, begin > 0, begin, from_right))
+            shown.append(ViewLine(number, part, box, hidden, begin > 0, begin, from_right))
             begin += len(part)
             top += height
         top += height * _PARAGRAPH_GAP * (begin > most)

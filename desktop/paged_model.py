@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
-from desktop.abstract import QtABCMeta
 from desktop.client import Ask
-from desktop.plain_text import plain
+from desktop.rows_model import Column, ColumnsModel, Index, Row
 from engine.worker.contract import Query
 
 PAGE_ROWS = 100
@@ -21,8 +19,6 @@ NOT_HERE = (
     "Some of the selected rows are not here yet; nothing was done.",
     "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
 )
-Index = QModelIndex | QPersistentModelIndex
-Row = TypeVar("Row")
 Row_co = TypeVar("Row_co", covariant=True)
 
 
@@ -38,25 +34,11 @@ class Page(Protocol[Row_co]):
         """Return those that were asked for."""
 
 
-ROW_ROLE: Final = int(Qt.ItemDataRole.UserRole)
-"""The whole row, as the worker gave it (its dataclass of the contract); None while it is on its way."""
-
-
-_D = Qt.ItemDataRole
-ROLES: Final = frozenset(
-    map(int, (_D.DisplayRole, _D.EditRole, _D.DecorationRole, _D.ToolTipRole, _D.TextAlignmentRole))
-) | {int(_D.AccessibleTextRole), ROW_ROLE}
-"""Roles that a cell may have something for. A view asks for seven of each cell it draws: the others end at once."""
-
-LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-
-
-class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
+class PagedModel(ColumnsModel[Row]):
     """Rows are known by number from the first answer on; their cells come when a view asks for them.
 
-    The worker's answer has `total` and `rows`. A subclass says what a cell shows (`cell`), and what is asked besides
-    `offset` and `limit` (`question`).
+    The worker's answer has `total` and `rows`. A subclass may say what is asked besides `offset` and `limit`
+    (`question`).
     """
 
     total_changed = Signal(int)
@@ -68,14 +50,13 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         ask: Ask,
         forget: Callable[[str], None],
         query: Query[Page[Row]],
-        titles: Sequence[str],
+        columns: Sequence[Column[Row]],
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(columns, parent)
         self._ask = ask
         self._forget = forget
         self._query = query
-        self._titles = list(titles)
         self._total = 0
         self._pages: OrderedDict[int, tuple[Row, ...]] = OrderedDict()
         self._latest = -1  # the page that was looked at last, where that is known
@@ -95,38 +76,12 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         """Return what is asked besides `offset` and `limit`."""
         return {}
 
-    @abstractmethod
-    def cell(self, row: Row, column: int, role: int) -> Any:
-        """Return what a cell shows in a role."""
-
     def taken(self, result: Page[Row]) -> None:
         """Look at an answer before its rows are shown."""
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
         """Return how many rows there are."""
         return 0 if parent.isValid() else self._total
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
-        """Return the number of columns."""
-        return 0 if parent.isValid() else len(self._titles)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the titles."""
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._titles[section] if section < len(self._titles) else None
-        if orientation == Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole:
-            return section + 1
-        return None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell, None while it is on its way."""
-        if role not in ROLES or not index.isValid() or index.row() >= self._total:
-            return None
-        row = self.row(index.row())
-        if role == ROW_ROLE or row is None:
-            return row
-        value = self.cell(row, index.column(), role)
-        return plain(value) if role == Qt.ItemDataRole.ToolTipRole and isinstance(value, str) else value
 
     def row(self, number: int) -> Row | None:
         """Return a row, or None and have it fetched."""
@@ -184,13 +139,6 @@ class PagedModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         """Show no rows; nothing is asked before the next `begin`."""
         self._is_begun = False
         self.restart()
-
-    def set_titles(self, titles: Sequence[str]) -> None:
-        """Show other columns."""
-        if list(titles) != self._titles:
-            self.beginResetModel()
-            self._titles = list(titles)
-            self.endResetModel()
 
     def _want(self, page: int) -> None:
         if self._is_begun and page not in self._coming:

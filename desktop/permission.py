@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtWidgets import QMessageBox, QWidget
@@ -23,32 +22,20 @@ _MEANS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the worker refused: `need` is read, write or overwrite, `path` what it is about."""
-
-    need: str
-    path: str
-
-    @classmethod
-    def of(cls, event: CommandFailed) -> Refusal | None:
-        """Read it from the event CommandFailed; None where a command failed for another reason."""
-        return cls(event.need, event.path) if event.need else None
-
-    def granted(self, before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keys of a command that allow this, beside those that allow what was refused before it."""
-        if self.need == "overwrite":
-            return {**before, "overwrite": True}
-        return {**before, "allow_path": [*before.get("allow_path", ()), self.path]}
+def granted(refused: CommandFailed, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a command that allow what was refused, beside those that allow what was refused before it."""
+    if refused.need == "overwrite":
+        return {**before, "overwrite": True}
+    return {**before, "allow_path": [*before.get("allow_path", ()), refused.path]}
 
 
-def ask_permission(parent: QWidget, refusal: Refusal, allow: Callable[[], object]) -> QMessageBox:
+def ask_permission(parent: QWidget, refused: CommandFailed, allow: Callable[[], object]) -> QMessageBox:
     """Ask whether this may be done once."""
     asked = YesOrNo(
         "Allow this?",
-        f"{_ASKED[refusal.need]}\n\n{refusal.path}",
+        f"{_ASKED[refused.need]}\n\n{refused.path}",
         "Allow this once",
-        _MEANS[refusal.need],
+        _MEANS[refused.need],
         icon=QMessageBox.Icon.Warning,
     )
     return ask_yes_or_no(parent, asked, allow)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QRect, QSize, Qt, QThreadPool, Signal
-from PySide6.QtGui import QFont, QImage, QPainter, QPalette
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPalette
 from PySide6.QtSvg import QSvgGenerator
-
-from desktop.chart_view import paper
 
 _MOST_PIXELS = 32_000
 """A picture that is longer on one side cannot be drawn by Qt."""
 
 
 class Drawing(Protocol):
-    """What can be drawn in another thread: it does not change."""
+    """What can be drawn into a file."""
 
     @property
     def title(self) -> str:
@@ -34,8 +32,8 @@ class PictureWriter(QObject):
     """A picture was written, or could not be: its path, and whether it is there."""
 
     def write(self, drawing: Drawing, path: str, size: QSize, font: QFont) -> None:
-        """Begin to write a picture of this size; `written` is emitted when that is done."""
-        letters, write = QFont(font), _write_svg if path.lower().endswith(".svg") else _write_image
+        """Begin to write a drawing that does not change, in this size; `written` is emitted when that is done."""
+        letters, write = QFont(font), _write_svg if path.lower().endswith(".svg") else write_image
         QThreadPool.globalInstance().start(lambda: self.written.emit(path, write(drawing, path, size, letters)))
 
 
@@ -52,7 +50,8 @@ def _write_svg(drawing: Drawing, path: str, size: QSize, font: QFont) -> bool:
     return painter.end()
 
 
-def _write_image(drawing: Drawing, path: str, size: QSize, font: QFont) -> bool:
+def write_image(drawing: Drawing, path: str, size: QSize, font: QFont) -> bool:
+    """Write a picture as an image, black on white; say whether that was done."""
     longest = max(size.width(), size.height())
     if longest > _MOST_PIXELS:
         return False
@@ -71,3 +70,16 @@ def _paint(painter: QPainter, drawing: Drawing, size: QSize, font: QFont) -> Non
     painter.fillRect(QRect(0, 0, size.width(), size.height()), Qt.GlobalColor.white)
     painter.setFont(font)
     drawing.draw(painter, size, paper())
+
+
+def paper() -> QPalette:
+    """Return the colours of a printed chart."""
+    palette = QPalette(QColor("#ffffff"))
+    for role, colour in (
+        (QPalette.ColorRole.Text, "#111111"),
+        (QPalette.ColorRole.Base, "#ffffff"),
+        (QPalette.ColorRole.Highlight, "#1b5fa8"),
+        (QPalette.ColorRole.PlaceholderText, "#555555"),
+    ):
+        palette.setColor(role, QColor(colour))
+    return palette

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QMenu, QPushButton, QWidget
 
-from desktop.buttons import choice_box, push_button, show_choice, tool_button
+from desktop.buttons import choice_box, offer, push_button, show_choice, tool_button
 from desktop.check_boxes import CheckBox
 from desktop.file_dialogs import PIPELINES, ask_for_file
 from desktop.labels import SaidLabel, plain_label
@@ -189,17 +189,13 @@ class RunChoices(QWidget):
 
     def _offer_documents(self, tags: list[str]) -> None:
         offers = document_offers(tags, self._space.selected_documents)
-        self._offer(self.documents, [*offers, (_AS_THE_QUESTION_SAYS, "")])
+        offer(self.documents, [*offers, ("", _AS_THE_QUESTION_SAYS)])
+        self.show_entry(self._entry, can_change=self.isEnabled())
 
     def _offer_models(self, facts: list[ModelFacts]) -> None:
         here = [row for row in facts if row.installed and row.kind == "language"]
-        offers = [(f"{row.id} (default)" if row.is_default else row.id, row.id) for row in here]
-        self._offer(self.model, [(_AS_THE_QUESTION_SAYS, ""), *offers])
-
-    def _offer(self, box: QComboBox, offers: list[tuple[str, str]]) -> None:
-        box.clear()
-        for text, value in offers:
-            box.addItem(text, value)
+        offers = [(row.id, f"{row.id} (default)" if row.is_default else row.id) for row in here]
+        offer(self.model, [("", _AS_THE_QUESTION_SAYS), *offers])
         self.show_entry(self._entry, can_change=self.isEnabled())
 
     def _choose(self) -> None:

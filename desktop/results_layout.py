@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QProgressBar, QTabWidget, QWidget
 
 from desktop.answers_panel import AnswersPanel
-from desktop.buttons import choice_box, push_button
+from desktop.buttons import choice_box, offer, push_button
 from desktop.charts_panel import ChartsPanel
 from desktop.check_boxes import CheckBox
 from desktop.evidence_panel import EvidencePanel
@@ -19,11 +19,24 @@ from desktop.layouts import REST, holder, in_column, in_row, split, stacked
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
+from desktop.plain_text import plain
 from desktop.results_table import ResultsTable
 from desktop.timeline_panel import TimelinePanel
 from desktop.words import counted, time_text
 from desktop.workspace import Workspace
 from engine.worker.contract.results import ColumnInfo, RunEntry
+
+_CHOICES = (
+    ("only_not_located", "Values not found", "Only rows with a value that was not found in the records"),
+    ("only_unreviewed", "Not reviewed", "Only rows that nobody has reviewed"),
+    ("only_new", "New since the last run", "Only rows that the run before did not have"),
+    (
+        "least_agreed_first",
+        "Most doubtful first",
+        "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others",
+    ),
+)
+"""Which rows are shown, as the worker takes it (engine.results.table.Selection), in words, and explained."""
 
 
 class ResultsLayout(QWidget):
@@ -49,6 +62,8 @@ class ResultsLayout(QWidget):
         self.timeline = TimelinePanel(workspace, selection)
         self.network = NetworkPanel(workspace, selection)
         self.groups = GroupsPanel(workspace, selection)
+        self.pictures = self.groups, self.charts, self.timeline, self.network
+        """What is shown of the rows besides the table."""
         self.ledger = LedgerPanel(workspace)
         self.progress = with_name(QProgressBar(), "Review")
         self.progress.setFormat("not reviewed yet")
@@ -60,7 +75,8 @@ class ResultsLayout(QWidget):
         self._hint = plain_label(wraps=True, centred=True)
         self._stack = stacked(table, self._hint)
         self.tabs = with_name(QTabWidget(), "Table, charts, timeline, network and ledger")
-        self.tabs.addTab(self._with_filters(), "Rows")
+        self.rows = self._with_filters()
+        self.tabs.addTab(self.rows, "Rows")
         self.tabs.addTab(self.charts, "Charts")
         self.tabs.addTab(self.timeline, "Timeline")
         self.tabs.addTab(self.network, "Network")
@@ -79,7 +95,7 @@ class ResultsLayout(QWidget):
     @property
     def rows_are_shown(self) -> bool:
         """Say whether the table is in front, and no charts."""
-        return self.tabs.currentIndex() == 0
+        return self.tabs.currentWidget() is self.rows
 
     @property
     def side_is_open(self) -> bool:
@@ -102,48 +118,24 @@ class ResultsLayout(QWidget):
         """Close what is beside the table."""
         self._sides.hide()
 
-    def show_table(self) -> None:
-        """Show the rows rather than charts."""
-        self.tabs.setCurrentIndex(0)
-
-    def show_charts(self) -> None:
-        """Show charts rather than the rows."""
-        self.tabs.setCurrentWidget(self.charts)
-
-    def show_timeline(self) -> None:
-        """Show the rows by date rather than as a table."""
-        self.tabs.setCurrentWidget(self.timeline)
-
-    def show_network(self) -> None:
-        """Show who stands with whom rather than the rows."""
-        self.tabs.setCurrentWidget(self.network)
-
-    def show_ledger(self) -> None:
-        """Show what became of all files and rows rather than the rows."""
-        self.tabs.setCurrentWidget(self.ledger)
+    def open_tab(self, part: QWidget) -> None:
+        """Bring the rows, the charts, the timeline, the network or the ledger to the front."""
+        self.tabs.setCurrentWidget(part)
 
     def show_runs(self, runs: Sequence[RunEntry], current: str) -> None:
         """Offer runs to choose from."""
-        with QSignalBlocker(self.runs):
-            self.runs.clear()
-            for run in runs:
-                self.runs.addItem(run_text(run), run.id)
+        offer(self.runs, [(run.id, run_text(run)) for run in runs], current)
         self.runs.setEnabled(bool(runs))
-        if current:
-            self.choose_run(current)
 
     def choose_run(self, run: str) -> None:
         """Show which run is open."""
-        with QSignalBlocker(self.runs):
-            self.runs.setCurrentIndex(self.runs.findData(run))
+        self.runs.setCurrentIndex(self.runs.findData(run))
 
     def show_columns(self, run: str, columns: Sequence[ColumnInfo]) -> None:
         """Offer the columns of a run for groups and charts, with no choice made."""
         self.clear_choices()
-        self.groups.show_run(run, columns)
-        self.charts.show_run(run, columns)
-        self.timeline.show_run(run, columns)
-        self.network.show_run(run, columns)
+        for picture in self.pictures:
+            picture.show_run(run, columns)
         self.ledger.show_run(run)
         for part, is_offered in (
             (self.names, any(column.resolved_by for column in columns)),
@@ -179,50 +171,33 @@ class ResultsLayout(QWidget):
 
     def choices(self) -> dict[str, Any]:
         """Return the choice of rows, as the worker takes it."""
-        boxes = {
-            "only_not_located": self._missing,
-            "only_unreviewed": self._unreviewed,
-            "only_new": self._new,
-            "least_agreed_first": self._doubtful,
-        }
-        return {key: True for key, box in boxes.items() if box.isChecked()}
+        return {key: True for key, box in self.boxes.items() if box.isChecked()}
 
     def clear_choices(self) -> None:
         """Take the choice of rows back, quietly."""
-        for box in (self._missing, self._unreviewed, self._new, self._doubtful):
+        for box in self.boxes.values():
             with QSignalBlocker(box):
                 box.setChecked(False)
 
     def show_new(self, count: int | None) -> None:
         """Offer the rows that the last run of the question had not, where there was one and there are any."""
-        self._new.setText(f"New since the last run ({count or 0:,})")
-        self._new.setVisible(bool(count))
+        self.boxes["only_new"].setText(f"New since the last run ({count or 0:,})")
+        self.boxes["only_new"].setVisible(bool(count))
 
     def _refresh_tab(self) -> None:
-        self.charts.refresh()
-        self.timeline.refresh()
-        self.network.refresh()
-        self.ledger.refresh()
+        for part in (self.charts, self.timeline, self.network, self.ledger):
+            part.refresh()
 
     def _with_filters(self) -> QWidget:
-        self._missing = CheckBox("Values not found")
-        self._missing.setToolTip("Only rows with a value that was not found in the records")
-        self._unreviewed = CheckBox("Not reviewed")
-        self._unreviewed.setToolTip("Only rows that nobody has reviewed")
-        self._new = CheckBox("New since the last run")
-        self._new.setToolTip("Only rows that the run before did not have")
-        self._new.hide()
-        self._doubtful = CheckBox("Most doubtful first")
-        self._doubtful.setToolTip(
-            "Rows that may lack an entry, whose readings disagree, or whose values fail a check, before the others"
-        )
-        boxes = (self._missing, self._unreviewed, self._new, self._doubtful)
-        for box in boxes:
-            box.setAccessibleDescription(box.toolTip())
+        self.boxes = {key: CheckBox(text) for key, text, _ in _CHOICES}
+        for box, (_, _, tip) in zip(self.boxes.values(), _CHOICES, strict=True):
+            box.setToolTip(plain(tip))
+            box.setAccessibleDescription(tip)
             box.toggled.connect(lambda on: self.choice_changed.emit())
+        self.boxes["only_new"].hide()
         self._below = plain_label(wraps=True)
         self._below.hide()
-        return holder(in_row(*boxes, REST, margins=(6, 6, 6, 2)), (self._stack, 1), self._below)
+        return holder(in_row(*self.boxes.values(), REST, margins=(6, 6, 6, 2)), (self._stack, 1), self._below)
 
     def _arrange(self, workspace: Workspace, place: QWidget) -> None:
         self.runs = choice_box("Run")

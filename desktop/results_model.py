@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor
 
 from desktop.client import Ask
-from desktop.paged_model import LEFT, RIGHT, ROLES, ROW_ROLE, Index, Page, PagedModel
+from desktop.paged_model import Page, PagedModel
 from desktop.plain_text import plain
+from desktop.rows_model import LEFT, RIGHT, ROLES, ROW_ROLE, Column, Index
 from desktop.theme import icon
 from desktop.words import counted
 from engine.worker.contract import results
@@ -67,6 +68,8 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
         """Show another run, without filters and in its own order."""
         self.beginResetModel()
         self.run, self.columns = run, tuple(columns)
+        titles = (REVIEW_TITLE, *(column.name for column in columns))
+        self.table_columns = tuple(Column(title, str) for title in titles)  # their cells are written by `cell`
         self._sort, self._descending, self._only = "", False, {}
         self.group_column, self._all_folded, self._folded_otherwise = "", False, set()
         self._total = 0
@@ -78,7 +81,7 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
         self.stop()
         self._is_begun = self.is_known = False
         self.beginResetModel()
-        self.run, self.columns, self._total, self._prepared = "", (), 0, ""
+        self.run, self.columns, self.table_columns, self._total, self._prepared = "", (), (), 0, ""
         self._pages.clear()
         self.endResetModel()
         self.total_changed.emit(0)
@@ -173,29 +176,13 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
             self._sort, self._descending = name, descending
             self.restart()
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
-        """Return the number of columns."""
-        return 0 if parent.isValid() or not self.run else len(self.columns) + 1
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the titles; rows are numbered as they are shown."""
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Vertical:
-            return section + 1
-        return self.columns[section - 1].name if 1 <= section <= len(self.columns) else REVIEW_TITLE
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; a heading is no row of the results."""
         if role not in _ROLES and not (role == _GROUND and index.column() == 0) or not index.isValid():
             return None
         number = index.row()
         row = self.row(number) if number < self._total else None
-        if row is None:
-            return None
-        if isinstance(row, ShownHeading):
-            return self._heading(row, index.column(), role)
-        return row if role == ROW_ROLE else self.cell(row, index.column(), role)
+        return None if row is None else self.cell(row, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let cells be edited that are here whole."""
@@ -210,6 +197,8 @@ class ResultsModel(PagedModel[ShownRow | ShownHeading]):
         """Return a cell: the review in the first column, what the model wrote in the others."""
         if isinstance(row, ShownHeading):
             return self._heading(row, column, role)
+        if role == ROW_ROLE:
+            return row
         place = column - 1
         if role == _ALIGNMENT:
             return RIGHT if place >= 0 and self.columns[place].kind == "number" else LEFT

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QPlainTextEdit, QProgressBar
 
 from desktop.file_dialogs import save_dialog
-from desktop.paged_model import ROW_ROLE
 from desktop.plain_text import plain
 from desktop.question_box import input_dialog
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
+from desktop.rows_model import ROW_ROLE
 from desktop.selected_rows import SelectedRows
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -150,39 +152,31 @@ class ResultsReview(QObject):
 
     def undo(self) -> None:
         """Take the last step back."""
-        self._workspace.edit(reviews.UNDO, self._workspace.while_open(self._undone))
+        self._workspace.edit(reviews.UNDO, self._workspace.while_open(partial(self._tell_step, "undo")))
 
     def redo(self) -> None:
         """Make the step again that was taken back last."""
-        self._workspace.edit(reviews.REDO, self._workspace.while_open(self._redone))
+        self._workspace.edit(reviews.REDO, self._workspace.while_open(partial(self._tell_step, "redo")))
 
     def rejected(self) -> list[str]:
         """Return the rows here that were rejected, as text without their file."""
         rows = (self._model.result(number) for number in range(min(self._model.rowCount(), _MOST_LOOKED_AT)))
         return [self._model.text_of(row) for row in rows if row is not None and row.verdict == "rejected"]
 
-    def _undone(self, step: ReviewStep | None) -> None:
-        if step is None:
-            self._workspace.said.emit("There is no review step to undo.", "")
-            return
-        self._tell_step(step, "Undone")
-        if step.kind == "rename":
-            self._workspace.said.emit(*_STILL_DECIDED)
-
-    def _redone(self, step: ReviewStep | None) -> None:
-        if step is None:
-            self._workspace.said.emit("There is no review step to redo.", "")
-        else:
-            self._tell_step(step, "Redone")
-
-    def _tell_step(self, step: ReviewStep, done: str) -> None:
+    def _tell_step(self, what: str, step: ReviewStep | None) -> None:
         """Say which step was taken back or made again, also where it is of another run, and go to its row."""
+        if step is None:
+            self._workspace.said.emit(f"There is no review step to {what}.", "")
+            return
         rows = list(dict.fromkeys(row for row, _ in step.cells))
         elsewhere = f", in run {step.run_id}" if step.run_id != self._model.run else ""
+        done = {"undo": "Undone", "redo": "Redone"}[what]
         self.said.emit(f"{done}: {_STEPS[step.kind].format(self._named(rows))}{elsewhere}.")
         place = self._place(rows[0]) if rows else -1
         if place >= 0:
             self._table.go_to(place, max(self._table.currentIndex().column(), 1))
+        if what == "undo" and step.kind == "rename":
+            self._workspace.said.emit(*_STILL_DECIDED)
 
     def _named(self, ids: list[str]) -> str:
         """Name rows by their number where they are here, else count them."""

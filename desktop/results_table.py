@@ -35,8 +35,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.labels import in_bold, with_name
-from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, ResultsModel
+from desktop.rows_model import ROW_ROLE
 from desktop.tables import fit_rows
 from engine.worker.contract.results import ColumnInfo, ShownHeading, ShownRow
 

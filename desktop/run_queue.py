@@ -11,10 +11,11 @@ from urllib.parse import parse_qsl, urlencode
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop.client import Answer
-from desktop.permission import Refusal
+from desktop.permission import granted
 from desktop.words import counted, for_window
 from desktop.workspace import Workspace
 from engine.worker.contract import Query, queue
+from engine.worker.contract.events import CommandFailed
 from engine.worker.contract.queue import Clarified, QueueEntry, QueueState
 
 ALL_DOCUMENTS: Final = "case:"
@@ -45,11 +46,11 @@ def these_documents(ids: Sequence[str]) -> str:
 
 
 def document_offers(tags: Sequence[str], selected: Sequence[str]) -> list[tuple[str, str]]:
-    """List which documents can be chosen, as a text and an `--input`: all, starred, with a tag, those selected."""
-    offers = [("All documents", ALL_DOCUMENTS), ("Starred documents", STARRED)]
-    offers += [(f"Documents tagged {tag}", tagged(tag)) for tag in tags]
+    """List which documents can be chosen, as an `--input` and a text: all, starred, with a tag, those selected."""
+    offers = [(ALL_DOCUMENTS, "All documents"), (STARRED, "Starred documents")]
+    offers += [(tagged(tag), f"Documents tagged {tag}") for tag in tags]
     if selected:
-        offers.append((f"Selected documents ({len(selected):,})", these_documents(selected)))
+        offers.append((these_documents(selected), f"Selected documents ({len(selected):,})"))
     return offers
 
 
@@ -230,7 +231,7 @@ class RunQueue(QObject):
         self.changed.emit()
         return True
 
-    def allow(self, refused: QueueEntry, refusal: Refusal) -> None:
+    def allow(self, refused: QueueEntry, refusal: CommandFailed) -> None:
         """Let an entry do once what it was refused, and begin it again: now, or when it is its turn.
 
         Nothing is allowed where another question has its id by now.
@@ -238,7 +239,7 @@ class RunQueue(QObject):
         id, entry = refused.id, self.entry(refused.id)
         if entry is None or entry.pipeline != refused.pipeline:
             return
-        self._allowed[id] = refusal.granted(self._allowed.get(id, {}))
+        self._allowed[id] = granted(refusal, self._allowed.get(id, {}))
         if not self.begin(id):
             self._replace(replace(entry, state="waiting", told=""))
             self._edit(queue.MARK, entry=id, state="waiting", told="")

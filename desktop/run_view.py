@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from desktop.answer_cards import AskBack
@@ -75,15 +76,15 @@ class LiveRowsModel(PagedModel[Mapping[str, str]]):
         """Show the fields that the rows have."""
         assert isinstance(result, LiveRows)
         self.shown = result.operator
-        names = dict.fromkeys(name for row in result.rows for name in row)
-        if names:
-            self.set_titles(list(names))
+        names = list(dict.fromkeys(name for row in result.rows for name in row))
+        if names and names != [column.title for column in self.table_columns]:
+            self.beginResetModel()
+            self.table_columns = tuple(Column(name, partial(_field, name)) for name in names)
+            self.endResetModel()
 
-    def cell(self, row: Mapping[str, str], column: int, role: int) -> Any:
-        """Return a field as text."""
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
-            return row.get(self._titles[column], "") if column < len(self._titles) else None
-        return None
+
+def _field(name: str, row: Mapping[str, str]) -> str:
+    return row.get(name, "")
 
 
 class RunView(QWidget):

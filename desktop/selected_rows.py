@@ -9,7 +9,8 @@ from PySide6.QtCore import QItemSelectionModel, QObject
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from desktop.documents_model import DocumentsModel
-from desktop.paged_model import PAGE_ROWS, ROW_ROLE, PagedModel
+from desktop.paged_model import PAGE_ROWS, PagedModel
+from desktop.rows_model import ROW_ROLE
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
 from engine.worker.contract.documents import IDS, ListedDocument

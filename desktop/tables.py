@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from desktop.paged_model import PagedModel
+from desktop.rows_model import ColumnsModel
 
 _ROW_SPACE = 10
 
@@ -67,4 +68,7 @@ def make_table(model: QAbstractItemModel, name: str) -> Table:
     table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     fit_rows(table)
     table.horizontalHeader().setHighlightSections(False)
+    for number, column in enumerate(model.table_columns if isinstance(model, ColumnsModel) else ()):
+        if column.width:
+            table.setColumnWidth(number, column.width)
     return table

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThreadPool, QTimer, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, QThreadPool, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
 
-from desktop.buttons import choice_box, tool_button
+from desktop.buttons import choice_box, push_button, tool_button
 from desktop.client import Answer, Failed
-from desktop.labels import ElidedLabel, plain_label
+from desktop.labels import ElidedLabel, plain_label, with_name
 from desktop.layouts import in_column, in_row
 from desktop.page_view import PageView, ViewLine, lay_out
-from desktop.viewer_bar import PasswordBar, ViewerBar
 from desktop.workspace import Workspace
 from engine.worker.contract import Query, documents, pages, search
 from engine.worker.contract.documents import Section
@@ -194,7 +193,7 @@ class Viewer(QWidget):
         """Forget the lines that were found, and those that are being looked for."""
         self._workspace.client.forget(self._questions.pop("find", ""))
         self._found, self._looked_for = [], ""
-        self._bar.count.clear()
+        self._count.clear()
 
     def _find_next(self) -> None:
         """Go to the next line that was found, after the last one to the first, and mark it."""
@@ -220,11 +219,11 @@ class Viewer(QWidget):
 
     def toggle_text(self) -> None:
         """Lay the text that was read over the page, or take it away."""
-        self._bar.layer.toggle()
+        self.layer.toggle()
 
     def focus_search(self) -> None:
         """Put the cursor where words of the document are looked for."""
-        self._bar.words.setFocus()
+        self.sought.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Ask again for what was given up while nobody saw it."""
@@ -246,16 +245,48 @@ class Viewer(QWidget):
     def _top(self) -> QHBoxLayout:
         return in_row((self._title, 1), tool_button("close", "Close the page", self.closed.emit))
 
-    def _make_bar(self) -> ViewerBar:
-        bar = ViewerBar()
-        bar.page_chosen.connect(self.go_to_page)
-        bar.turned_over.connect(lambda step: self.go_to_page(self.page + step))
-        bar.zoomed.connect(lambda step: self.zoom_by(ZOOM_STEP**step))
-        bar.fit_wanted.connect(self.fit)
-        bar.turn_wanted.connect(self.rotate)
-        bar.layer_toggled.connect(self.view.show_text_layer)
-        bar.words_entered.connect(self.look_for)
+    def _make_bar(self) -> QWidget:
+        """Make the bar above the page: its number, zoom, turning, the text that was read, and words to find."""
+        self._number = with_name(QSpinBox(), "Page number")
+        self._number.setKeyboardTracking(False)
+        self._number.valueChanged.connect(self.go_to_page)
+        self.layer = tool_button("text", "Show the text that was read", lambda: None)
+        self.layer.setCheckable(True)
+        self.layer.toggled.connect(self.view.show_text_layer)
+        self.sought = QLineEdit(placeholderText="Find in the document", clearButtonEnabled=True)
+        self.sought.setAccessibleName("Find in the document")
+        self.sought.setMinimumWidth(90)
+        self.sought.returnPressed.connect(self._find)
+        self.sought.textChanged.connect(lambda text: None if text else self.look_for(""))
+        self._count = plain_label()
+        self.next_found = tool_button("next", "Next line found", self._find)
+        bar = QWidget()
+        in_row(
+            tool_button("previous", "Previous page", lambda: self.go_to_page(self.page - 1)),
+            self._number,
+            tool_button("next", "Next page", lambda: self.go_to_page(self.page + 1)),
+            tool_button("zoom_out", "Zoom out", lambda: self.zoom_by(1 / ZOOM_STEP)),
+            tool_button("zoom_in", "Zoom in", lambda: self.zoom_by(ZOOM_STEP)),
+            tool_button("fit", "Fit the width", self.fit),
+            tool_button("rotate", "Turn the page", self.rotate),
+            self.layer,
+            (self.sought, 1),
+            self._count,
+            self.next_found,
+            on=bar,
+            spacing=2,
+        )
         return bar
+
+    def _show_number(self) -> None:
+        """Show which page of how many it is; nothing is chosen by that."""
+        with QSignalBlocker(self._number):
+            self._number.setRange(1, self._pages)
+            self._number.setSuffix(f" of {self._pages}")
+            self._number.setValue(self.page)
+
+    def _find(self) -> None:
+        self.look_for(self.sought.text())
 
     def _ask(  # noqa: PLR0913 - what is asked, and what becomes of it
         self,
@@ -282,7 +313,7 @@ class Viewer(QWidget):
         self._shown = (text.document, text.page)
         self._pages = text.pages
         self._title.setText(text.name)
-        self._bar.show_page(self.page, self._pages)
+        self._show_number()
         self.password_bar.hide()
         self._is_text = not text.width
         if self._is_text:
@@ -292,8 +323,8 @@ class Viewer(QWidget):
             lines = [_view_line(line, line.box) for line in text.lines if line.box is not None]
             width, height = text.width, text.height
         self.view.show_page(width, height, lines, is_text=self._is_text)
-        self._bar.layer.setEnabled(not self._is_text)
-        self.view.show_text_layer(self._bar.layer.isChecked() and not self._is_text)
+        self.layer.setEnabled(not self._is_text)
+        self.view.show_text_layer(self.layer.isChecked() and not self._is_text)
         self._say_hint(text)
         self._picture_scale = 0.0
         self._transform()
@@ -321,7 +352,7 @@ class Viewer(QWidget):
 
     def _show_found(self, places: list[tuple[int, int]]) -> None:
         self._found = places
-        self._bar.count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
+        self._count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
         here = {line.number for line in self.view.lines}  # of a long text, not all that is on the page
         if places and not any(page == self.page and line in here for page, line in places):
             self._find_next()
@@ -391,7 +422,7 @@ class Viewer(QWidget):
 
 def _view_line(line: PageLine, box: Sequence[float]) -> ViewLine:
     x0, y0, x1, y1 = box
-    return ViewLine(line.number, line.text, (x0, y0, x1, y1), line.source, line.hidden)
+    return ViewLine(line.number, line.text, (x0, y0, x1, y1), line.hidden)
 
 
 class PictureLoader(QObject):
@@ -410,6 +441,36 @@ class PictureLoader(QObject):
     def wait(self) -> None:
         """Wait for what has begun; that takes a fraction of a second."""
         self._threads.waitForDone()
+
+
+class PasswordBar(QWidget):
+    """Asks for the password of the document that is shown; hidden until it is needed."""
+
+    entered = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hint = plain_label(wraps=True)
+        self._password = QLineEdit(echoMode=QLineEdit.EchoMode.Password, placeholderText="Password")
+        self._password.setAccessibleName("Password of the document")
+        self._password.setMaximumWidth(180)
+        self._password.returnPressed.connect(self._enter)
+        in_row((self._hint, 1), self._password, push_button("offline", "Open", self._enter), on=self)
+        self.hide()
+
+    def ask(self, *, was_wrong: bool) -> None:
+        """Ask, and say so when the one given before was wrong."""
+        self._hint.setText("This password does not open it." if was_wrong else "This document needs a password.")
+        if self.isHidden():  # else it is asked for in another size, and somebody may be typing, here or elsewhere
+            self._password.clear()
+            self.show()
+            self._password.setFocus()
+
+    def _enter(self) -> None:
+        if text := self._password.text():
+            self._password.clear()
+            self.hide()
+            self.entered.emit(text)
 
 
 _INDENT = "   "

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.actions import Actions
+from desktop.actions import Actions, CommandPalette
 from desktop.buttons import tool_button
 from desktop.care_dialog import CareDialog
 from desktop.case_dialogs import ask_for_case, ask_for_files, ask_for_folder, ask_for_new_case, ask_where_to_keep
@@ -31,7 +31,6 @@ from desktop.layouts import holder, in_row
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
 from desktop.paged_model import NOT_HERE
-from desktop.palette import CommandPalette
 from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.permission import ask_permission
 from desktop.place import Place

@@ -38,7 +38,7 @@ class Workspace(QObject):
     passphrase_wanted = Signal(str, bool, object)
     """A case is encrypted: its path, whether the last passphrase was wrong, and what to call with the next."""
     permission_wanted = Signal(object, object)
-    """A job was refused something (desktop.permission.Refusal): that, and what to call where a person allows it."""
+    """A job was refused something: the CommandFailed that says so, and what to call where a person allows it."""
     case_changed = Signal(str)
     """The case has changed; the query that did it, or the name of the job. Views ask anew."""
     summary_changed = Signal()

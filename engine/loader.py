@@ -12,7 +12,7 @@ from engine.language.binding import bind, convert, describe_value, yaml_fields
 from engine.language.docetl_keys import NETWORK_OPERATORS, NO_EFFECT_IN_OPERATORS, NO_EFFECT_INSIDE, SAMPLING_KWARGS
 from engine.language.position import Position, Positions, Where, did_you_mean
 from engine.language.problems import Problem
-from engine.language.sections import Sections, StepReader
+from engine.language.sections import Sections
 from engine.language.yaml_reader import MAX_CHARACTERS, read_yaml
 from engine.operators.base import Operator
 from engine.operators.registry import REGISTRY
@@ -153,7 +153,7 @@ class _Loader:
         nodes = tuple(node for node, _ in operators)
         names = [name for name in named if isinstance(name, str)]
         known: dict[str, Node | None] = {**dict.fromkeys(unread), **{node.name: node for node in nodes}}
-        steps = StepReader(self.sections).read(pipeline["steps"], pipeline_where.at("steps"), names, known)
+        steps = self.sections.steps(pipeline["steps"], pipeline_where.at("steps"), names, known)
         retrievers = self.retrievers(document.get("retrievers") or {})
         retrieved = [*(document.get("retrievers") or {})]
         self.check_retrievers(retrievers, retrieved, operators, [*names, *_step_names(pipeline["steps"])])

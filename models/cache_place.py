@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from platformdirs import user_cache_path
 
@@ -72,6 +73,20 @@ def write_private(file: Path, text: str) -> None:
             part.replace(file)
     except OSError as error:
         raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error
+
+
+def noted(name: str) -> dict[str, Any]:
+    """Return what is noted in a file of the cache, a JSON object; empty where there is none, or it is damaged."""
+    try:
+        body = json.loads((cache_folder() / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def note(name: str, key: str, value: Any) -> None:
+    """Note a value under a key in a file of the cache, in place of an earlier one; raises ModelError."""
+    write_private(cache_folder() / name, json.dumps({**noted(name), key: value}, indent=1) + "\n")
 
 
 def _close_to_others(folder: Path) -> None:

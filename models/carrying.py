@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.bundled import link_bundled_models
 from models.cache_place import made_models_folder, models_folder
 from models.catalog import CatalogEntry, catalog
 from models.errors import ModelError, ModelMissing
 from models.install import InstalledModel, add
 from models.model_folder import is_model_folder
 from models.own_models import id_of, own_models
-from models.placing import delete, place_copy, require_space
+from models.placing import adding, delete, link_bundled_models, place_copy, require_space
 from models.verification import Progress, digest_of, no_progress, record_path, remember, seal, sha256_of, verify
 
 
@@ -96,8 +94,7 @@ def add_models(folder: Path, *, progress: Progress = no_progress) -> list[Instal
 
 def _add_known(folder: Path, entry: CatalogEntry, root: Path, progress: Progress) -> InstalledModel:
     """Take a model of the catalogue in one step, after each of its files was compared with its pinned hash."""
-    with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
-        fresh = Path(work)
+    with adding(root) as fresh:
         for file in entry.files:
             source = folder / file.path
             if not source.is_file():

@@ -15,10 +15,10 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
-from models.cache_place import cache_folder, write_private
+from models.cache_place import cache_folder, note, noted
 from models.check import Check
 from models.errors import ModelError
-from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES, needs_of
+from models.fitting import LEAST_CHOSEN_CONTEXT, SPARE_BYTES
 from models.hardware import Hardware, inspect_hardware
 from models.install import find_model, list_models, smallest_file
 from models.rates import machine_key
@@ -26,6 +26,9 @@ from models.selftest import run_child, run_selftest
 
 LEAST_FREE_BYTES = 2 * 1024**3
 CARDS_TIMEOUT_SECONDS = 60.0
+
+PASSED = "selftests.json"
+"""Where it is noted on which day a self-test passed."""
 
 
 def checks(*, again: bool = True) -> list[Check]:
@@ -95,12 +98,13 @@ def check_runtime(*, again: bool = True) -> Check:
     state = smallest.path.stat()
     weights = f"{smallest.path.name} of {state.st_size} bytes, {state.st_mtime_ns}"
     key = f"{version} of {_built_at()}{_named_processor()}: {machine_key(weights)}"
-    if not again and (passed := _passed().get(key)):
+    if not again and (passed := noted(PASSED).get(key)):
         return Check(name, True, f"{version}, worked with {smallest.id} on {passed}")
     test = run_selftest(smallest.path)
     detail = f"{version}, {smallest.id}: {test.detail} in {test.seconds:.1f} s"
     if test.ok:
-        _remember_passed(key)
+        with suppress(ModelError):  # it is only made again
+            note(PASSED, key, f"{date.today():%Y-%m-%d}")
     return Check(name, test.ok, detail, "" if test.ok else _repair(crashed=test.crashed))
 
 
@@ -126,24 +130,6 @@ def _built_at() -> int:
     """Tell a runtime that was built anew from the one before: the time of its package."""
     spec = importlib.util.find_spec("llama_cpp")
     return int(Path(spec.origin).stat().st_mtime) if spec and spec.origin else 0
-
-
-def _passed() -> dict[str, str]:
-    try:
-        body = json.loads(_passed_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}  # none passed yet, or the file is damaged: it is tried again
-    return {str(key): str(day) for key, day in body.items()} if isinstance(body, dict) else {}
-
-
-def _remember_passed(key: str) -> None:
-    """Keep the day on which a self-test passed; where that cannot be kept it is only made again."""
-    with suppress(ModelError):
-        write_private(_passed_file(), json.dumps({**_passed(), key: f"{date.today():%Y-%m-%d}"}, indent=1) + "\n")
-
-
-def _passed_file() -> Path:
-    return cache_folder() / "selftests.json"
 
 
 def check_own_models() -> list[Check]:
@@ -192,7 +178,7 @@ def check_memory() -> Check:
     memory = status.memory
     detail = f"{_gb(memory.needed_bytes)} needed by the default model, {_gb(memory.available_bytes)} free"
     free = memory.available_bytes - SPARE_BYTES
-    context = needs_of(status.path, status.sha256).largest_context(free)
+    context = status.needs.largest_context(free)
     if context >= status.context_tokens:
         return Check("Memory", True, detail)
     if context >= LEAST_CHOSEN_CONTEXT:

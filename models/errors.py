@@ -44,12 +44,12 @@ def _remake(kind: type[ModelError], arguments: tuple[Any, ...], fields: dict[str
 class PromptTooLong(ModelError):
     """The prompt and the room kept for the reply exceed the context."""
 
-    def __init__(self, *, prompt_tokens: int, reply_tokens: int, context_tokens: int, what: str = "prompt") -> None:
+    def __init__(self, *, prompt_tokens: int, reply_tokens: int, context_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
         self.reply_tokens = reply_tokens
         self.context_tokens = context_tokens
         super().__init__(
-            f"{what} has {prompt_tokens} tokens and keeps {reply_tokens} for the reply, "
+            f"the prompt has {prompt_tokens} tokens and keeps {reply_tokens} for the reply, "
             f"but the model's context is {context_tokens} tokens",
             advice="Split the text (split + gather), fold it (reduce with fold_prompt), or declare what to do with it "
             "(too_long: split, middle_out, head or head_tail). A lower max_tokens leaves more room, too.",
@@ -77,12 +77,12 @@ class OutOfTokens(ModelError):
 class TimedOut(ModelError):
     """The model began and did not finish in time; `partial` is what was written."""
 
-    def __init__(self, *, seconds: float, partial: str = "") -> None:
+    def __init__(self, *, seconds: float) -> None:
         super().__init__(
             f"the reply was not complete after {seconds:g} seconds",
             advice="Raise timeout_seconds for this operator, or ask for less per call.",
         )
-        self.partial = partial
+        self.partial = ""
 
 
 class InvalidSchema(ModelError):

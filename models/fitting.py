@@ -55,8 +55,7 @@ def fit(spec: ModelSpec) -> Fitted:
     if spec.runtime != "llama":
         return Fitted(spec, dict(spec.settings))
     from models.gpu_layers import choose_for_machine  # noqa: PLC0415 - where a model is opened only
-    from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
-    from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import LlamaSettings, supports_gpu  # noqa: PLC0415 - the runtime
 
     path = Path(spec.location)
     settings = LlamaSettings.from_environment(**spec.settings)
@@ -133,13 +132,11 @@ def _smaller_models(needs: Needs, available_bytes: int) -> Iterable[str]:
     from models.install import list_models  # noqa: PLC0415 - looks through a folder, for an error only
 
     for status in list_models():
-        memory, context = status.memory, status.context_tokens
-        if not status.installed or status.kind != "language" or memory.weights_bytes >= needs.weights_bytes:
+        if not status.installed or status.kind != "language" or status.needs.weights_bytes >= needs.weights_bytes:
             continue
-        kv_bytes = memory.kv_bytes * min(LEAST_CHOSEN_CONTEXT, context) // max(1, context)
-        needed = memory.weights_bytes + kv_bytes + memory.compute_bytes
-        if needed <= available_bytes:
-            yield f"use the model {status.id} ({_gb(needed)})"
+        memory = status.needs.memory(min(LEAST_CHOSEN_CONTEXT, status.context_tokens), available_bytes)
+        if memory.fits:
+            yield f"use the model {status.id} ({_gb(memory.needed_bytes)})"
 
 
 def _sentence(choices: list[str]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from models.fence.process import die_with_parent
 from models.gguf import TensorBytes, read_header, read_tensor_bytes
-from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, Gpu, Hardware, find_gpus, inspect_hardware
+from models.hardware import COMPUTE_BASE_BYTES, COMPUTE_BATCH_TOKENS, Gpu, find_gpus, machine_memory
 from models.isolation.cage import report
 
 RESERVE_BYTES = 512 * 1024**2
@@ -89,23 +89,19 @@ def needs_of(path: Path, context_tokens: int | None) -> LayerNeeds:
     return LayerNeeds(tensors, header.kv_bytes_per_token * cells, compute)
 
 
-def choose_for_machine(
-    path: Path, context_tokens: int | None, *, supports_gpu: Callable[[], bool], hardware: Hardware | None = None
-) -> LayerChoice:
+def choose_for_machine(path: Path, context_tokens: int | None, *, supports_gpu: Callable[[], bool]) -> LayerChoice:
     """Choose the layers for this machine's cards. `supports_gpu` is asked only where there is a card."""
-    cards = hardware.gpus if hardware else find_gpus()
+    cards = find_gpus()
     if not cards:
         return LayerChoice(0, "there is no graphics card")
     if not supports_gpu():
         return LayerChoice(0, "this llama.cpp was built for the processor: see docs/gpu.md")
-    available = (hardware or inspect_hardware()).available_bytes
-    return choose_layers(needs_of(path, context_tokens), rooms_on(cards, available))
+    return choose_layers(needs_of(path, context_tokens), rooms_on(cards, machine_memory()[1]))
 
 
 def describe_choice(path: Path) -> LayerChoice:
     """Say what opening a model would choose here, and why. Loads the runtime. Raises ModelError."""
-    from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
-    from models.llama_runtime import supports_gpu  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import LlamaSettings, supports_gpu  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment()
     if settings.gpu_layers and not supports_gpu():

@@ -18,10 +18,10 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from models.chat import Piece, render_chat
 from models.choices import Step, choice_alternatives, choice_probabilities
 from models.errors import ModelCrashed, ModelError
-from models.guides import Guide, GuideCompiler
+from models.guides import GuideCompiler, TokenGuide
 from models.layouts import LayoutName, layout_named
 from models.protocol import Reply, Request, Sampling
-from models.replies import count_spent, explain_end, hand_over, read_value
+from models.replies import explain_end, hand_over, read_value
 
 Prompt = TypeVar("Prompt", bound=Sized)
 
@@ -36,7 +36,7 @@ class Asked(Generic[Prompt]):
     """
 
     prompt: Prompt
-    guide: Guide
+    guide: TokenGuide
     sampling: Sampling
     seed: int
     deliver: Callable[[Self, ModelError | None], None]
@@ -110,7 +110,7 @@ class Inbox(Generic[Work]):
 
 
 class _Requests(Protocol):
-    """Runs requests in one batch: models.scheduler.Scheduler, models.engine_queue.EngineQueue."""
+    """Runs requests in one batch: models.scheduler.Scheduler, models.vllm.EngineQueue."""
 
     @property
     def idle(self) -> bool: ...
@@ -195,10 +195,10 @@ class Guided(ABC, Generic[Work]):
             started = work.started or now
             spent |= {"queue_seconds": started - work.submitted, "seconds": now - started}
             return Reply(value=value, text=text, **spent, **self._certainty(work, request))
-        count_spent(error, **spent, seconds=now - (work.started or work.submitted))
         explain_end(
             error,
             request,
+            {**spent, "seconds": now - (work.started or work.submitted)},
             partial=text,
             limit=work.sampling.max_tokens,
             prompt_tokens=len(work.prompt),

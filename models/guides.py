@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
@@ -72,26 +72,6 @@ _LIMITS = LLParserLimits(
     max_grammar_size=4_000_000,
     verbose_errors=True,
 )
-
-
-class Guide(Protocol):
-    """The state of one reply under its schema."""
-
-    @property
-    def finished(self) -> bool:
-        """Say whether the value is complete."""
-
-    def allowed(self) -> TokenMask:
-        """Return the tokens that may come next."""
-
-    def accept(self, token: int) -> None:
-        """Advance by one token."""
-
-    def take_forced(self) -> list[int]:
-        """Advance by every token that the schema leaves no choice about, and return them."""
-
-    def keep_valid(self, tokens: list[int]) -> list[int]:
-        """Return the leading tokens that may come next one after another; the guide does not advance."""
 
 
 class GuideCompiler:
@@ -162,7 +142,7 @@ class GuideCompiler:
 
 
 class TokenGuide:
-    """One reply's guide over an LLMatcher."""
+    """The state of one reply under its schema, over an LLMatcher."""
 
     def __init__(self, matcher: LLMatcher, tokenizer: LLTokenizer) -> None:
         self._matcher = matcher

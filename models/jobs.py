@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.choices import Step
 from models.errors import ModelError
 from models.guided import Asked
-from models.guides import Guide, TokenMask
+from models.guides import TokenGuide, TokenMask
 from models.loops import loops, records_repeat, second_try, text_loops
 from models.sequences import Slot
 
@@ -98,7 +98,7 @@ class Job(Asked[NDArray[np.int32]]):
     """
 
     bytes_of: Callable[[int], bytes] | None = None
-    new_guide: Callable[[], Guide] | None = None
+    new_guide: Callable[[], TokenGuide] | None = None
     shared_tokens: int = 0
     slot: Slot | None = None
     draft: list[int] = field(default_factory=list)

@@ -3,84 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.chat import KEPT_TEXTS
-from models.environment import context_tokens, whole_number
 from models.errors import ModelError
 from models.guided import Guided, Inbox
 from models.guides import GuideCompiler
-from models.hardware import usable_cores
 from models.jobs import Job
-from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
-from models.llama_runtime import CELL_TILE, LlamaRuntime, RuntimeSettings
+from models.layouts import DEFAULT_LAYOUT, layout_named
+from models.llama_runtime import CELL_TILE, LlamaRuntime, LlamaSettings
 from models.prefix_store import PrefixStore
 from models.protocol import Request
 from models.replies import reply_limit
 from models.scheduler import Scheduler
-
-MOST_SLOTS = 256
-"""llama.cpp's limit on the sequences of one context."""
-
-MOST_GPU_LAYERS = 999
-"""More than any model has: all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class LlamaSettings:
-    """How much of the machine to use. `context_tokens` None means the model's own.
-
-    `running` requests are worked on at once, and the prefixes of `kept` others stay. With `prefix_folder`, prefixes
-    marked as shared are kept there too, up to `prefix_bytes`.
-    `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
-    `layout` None is the default one (models.layouts).
-    """
-
-    context_tokens: int | None = None
-    running: int = 32
-    kept: int = 16
-    threads: int | None = None
-    batch_tokens: int = 512
-    gpu_layers: int | None = None
-    layout: LayoutName | None = None
-    prefix_folder: str = ""
-    prefix_bytes: int = 4 * 1024**3
-
-    @classmethod
-    def from_environment(cls, **given: Any) -> LlamaSettings:
-        """Read REDWELL_CONTEXT_TOKENS, _THREADS, _SEQUENCES, _GPU_LAYERS and _PREFIX_FOLDER.
-
-        What is `given` goes first. Raises ModelError naming the variable and its valid numbers.
-        """
-        settings = cls()
-        read = {
-            "context_tokens": context_tokens(),
-            "threads": whole_number("REDWELL_THREADS", 1, 512),
-            "running": whole_number("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
-            "gpu_layers": whole_number("REDWELL_GPU_LAYERS", 0, MOST_GPU_LAYERS),
-            "prefix_folder": os.environ.get("REDWELL_PREFIX_FOLDER", ""),
-        }
-        return replace(settings, **{**read, **given})
-
-    def for_runtime(self) -> RuntimeSettings:
-        """Work out what the runtime is loaded with."""
-        return RuntimeSettings(
-            cells=self.context_tokens or 0,
-            sequences=self.running + self.kept,
-            threads=self.threads or usable_cores(),
-            batch_tokens=self.batch_tokens,
-            gpu_layers=self.gpu_layers or 0,
-        )
 
 
 class LlamaBackend(Guided[Job]):
@@ -91,7 +34,7 @@ class LlamaBackend(Guided[Job]):
         settings = settings or LlamaSettings.from_environment()
         self.digest = digest
         self.name = name
-        self._runtime = LlamaRuntime(path, settings.for_runtime())
+        self._runtime = LlamaRuntime(path, settings)
         self.context_tokens = self._runtime.cells
         layout = layout_named(settings.layout or DEFAULT_LAYOUT)
         self._guides = GuideCompiler.from_llama_vocabulary(self._runtime.vocabulary, layout)
@@ -102,7 +45,7 @@ class LlamaBackend(Guided[Job]):
             self._runtime,
             cells=self.context_tokens,
             tile=CELL_TILE,
-            slots=settings.running + settings.kept,
+            slots=settings.slots,
             running=settings.running,
             batch_tokens=settings.batch_tokens,
             threads=self._mask_threads,

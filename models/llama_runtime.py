@@ -13,7 +13,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,24 +22,59 @@ import llama_cpp as lc
 import numpy as np
 from numpy.typing import NDArray
 
-from models.environment import one_of
+from models.environment import context_tokens, one_of, whole_number
 from models.errors import ModelCrashed, ModelError, NotEnoughMemory, WeightsCorrupt
 from models.gguf import recurrent
+from models.hardware import usable_cores
+from models.layouts import LayoutName
+
+MOST_SLOTS = 256
+"""llama.cpp's limit on the sequences of one context."""
+
+MOST_GPU_LAYERS = 999
+"""More than any model has: all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeSettings:
-    """Sizes chosen before loading.
+class LlamaSettings:
+    """How much of the machine to use. `context_tokens` None means the model's own.
 
-    `cells`: KV cells over all sequences; 0 means as many as the model's trained context. `sequences`: slots,
-    running and kept for reuse. `batch_tokens`: most tokens of one evaluation.
+    `running` requests are worked on at once, and the prefixes of `kept` others stay. With `prefix_folder`, prefixes
+    marked as shared are kept there too, up to `prefix_bytes`.
+    `gpu_layers` are those that a graphics card holds; None leaves the choice to models.opening, else none are.
+    `layout` None is the default one (models.layouts).
     """
 
-    cells: int
-    sequences: int
-    threads: int
+    context_tokens: int | None = None
+    running: int = 32
+    kept: int = 16
+    threads: int | None = None
     batch_tokens: int = 512
-    gpu_layers: int = 0
+    gpu_layers: int | None = None
+    layout: LayoutName | None = None
+    prefix_folder: str = ""
+    prefix_bytes: int = 4 * 1024**3
+
+    @classmethod
+    def from_environment(cls, **given: Any) -> LlamaSettings:
+        """Read REDWELL_CONTEXT_TOKENS, _THREADS, _SEQUENCES, _GPU_LAYERS and _PREFIX_FOLDER.
+
+        What is `given` goes first. Raises ModelError naming the variable and its valid numbers.
+        """
+        settings = cls()
+        read = {
+            "context_tokens": context_tokens(),
+            "threads": whole_number("REDWELL_THREADS", 1, 512),
+            "running": whole_number("REDWELL_SEQUENCES", 1, MOST_SLOTS - settings.kept) or settings.running,
+            "gpu_layers": whole_number("REDWELL_GPU_LAYERS", 0, MOST_GPU_LAYERS),
+            "prefix_folder": os.environ.get("REDWELL_PREFIX_FOLDER", ""),
+        }
+        return replace(settings, **{**read, **given})
+
+    @property
+    def slots(self) -> int:
+        """Return how many sequences there are, running and kept for reuse."""
+        return self.running + self.kept
 
 
 CELL_TILE = 64
@@ -150,11 +185,11 @@ def supports_gpu() -> bool:
 class LlamaRuntime:
     """A loaded model and its context. Not thread-safe: one thread evaluates."""
 
-    def __init__(self, path: Path, settings: RuntimeSettings) -> None:
+    def __init__(self, path: Path, settings: LlamaSettings) -> None:
         """Load the weights; raises WeightsCorrupt, RecurrentModel or NotEnoughMemory with what to do."""
         (_begin_with_cards if settings.gpu_layers else _begin)()
         parameters = lc.llama_model_default_params()
-        parameters.n_gpu_layers = settings.gpu_layers
+        parameters.n_gpu_layers = settings.gpu_layers or 0
         if not settings.gpu_layers:
             parameters.devices = ctypes.addressof(_NO_DEVICES)
         self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)
@@ -168,9 +203,9 @@ class LlamaRuntime:
             raise recurrent(path, "llama.cpp says so")
         self.vocabulary: Any = lc.llama_model_get_vocab(self._model)
         self.vocabulary_size: int = lc.llama_vocab_n_tokens(self.vocabulary)
-        self.trained_context: int = lc.llama_model_n_ctx_train(self._model)
+        trained_context: int = lc.llama_model_n_ctx_train(self._model)
         self.settings = settings
-        self.cells = min(settings.cells or self.trained_context, self.trained_context)
+        self.cells = min(settings.context_tokens or trained_context, trained_context)
         self._context: Any = lc.llama_init_from_model(self._model, self._context_parameters())
         if not self._context:
             lc.llama_model_free(self._model)
@@ -186,8 +221,8 @@ class LlamaRuntime:
         parameters = lc.llama_context_default_params()
         parameters.n_ctx = self.cells
         parameters.n_batch = parameters.n_ubatch = settings.batch_tokens
-        parameters.n_seq_max = settings.sequences
-        parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.n_seq_max = settings.slots
+        parameters.n_threads = parameters.n_threads_batch = settings.threads or usable_cores()
         parameters.kv_unified = True
         parameters.flash_attn_type = lc.LLAMA_FLASH_ATTN_TYPE_ENABLED
         return parameters
@@ -258,7 +293,7 @@ class LlamaRuntime:
     @property
     def state_format(self) -> str:
         """Name what the states of sequences depend on besides the weights."""
-        return f"llama-cpp-python {lc.__version__} f16 gpu {self.settings.gpu_layers}"
+        return f"llama-cpp-python {lc.__version__} f16 gpu {self.settings.gpu_layers or 0}"
 
     def sequence_state(self, sequence: int) -> bytes:
         """Return all that the cache holds of a sequence; about `kv_bytes_per_token` (models.gguf) for each token."""

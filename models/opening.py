@@ -28,7 +28,8 @@ def open_fitted(spec: ModelSpec) -> ModelBackend:
 
 
 def _open_llama(spec: ModelSpec) -> ModelBackend:
-    from models.llama import LlamaBackend, LlamaSettings  # noqa: PLC0415 - the runtime
+    from models.llama import LlamaBackend  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import LlamaSettings  # noqa: PLC0415
 
     settings = LlamaSettings.from_environment(**spec.settings)
     try:

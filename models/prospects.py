@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from models.fitting import SPARE_BYTES
-from models.hardware import MemoryEstimate
 from models.rates import Rates, remembered_rates
 from models.status import ModelStatus
 
@@ -53,19 +52,19 @@ def prospects(statuses: Sequence[ModelStatus]) -> list[Prospect]:
 def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]]) -> Prospect:
     if status.is_broken:
         return Prospect("cannot be used", status.problem)
-    memory = replace(status.memory, available_bytes=max(0, status.memory.available_bytes - SPARE_BYTES))
-    fitting = status.context_tokens if memory.fits else _context_that_fits(memory, status.context_tokens)
+    available = max(0, status.available_bytes - SPARE_BYTES)
+    memory, fitting = status.needs.memory(status.context_tokens, available), status.needs.largest_context(available)
     if not memory.fits and fitting < min(LEAST_CONTEXT, status.context_tokens or LEAST_CONTEXT):
         least = memory.weights_bytes + memory.compute_bytes
-        why = f"its weights and work space need {_gb(least)}, and {_gb(memory.available_bytes)} can be had"
+        why = f"its weights and work space need {_gb(least)}, and {_gb(available)} can be had"
         return Prospect("will not fit", why)
     rates, origin = _rates(status, measured)
     prospect = Prospect("fits", "", rates, bool(origin), origin, None if memory.fits else fitting)
-    space = f"needs {_gb(memory.needed_bytes)} of memory, {_gb(memory.available_bytes)} can be had"
+    space = f"needs {_gb(memory.needed_bytes)} of memory, {_gb(available)} can be had"
     if not memory.fits:
         space = (
             f"its whole context of {status.context_tokens:,} tokens needs {_gb(memory.needed_bytes)} of memory, and "
-            f"{_gb(memory.available_bytes)} can be had: set the longest text in Settings (REDWELL_CONTEXT_TOKENS) "
+            f"{_gb(available)} can be had: set the longest text in Settings (REDWELL_CONTEXT_TOKENS) "
             f"to {fitting} or less"
         )
     return replace(prospect, verdict="slow" if rates and is_slow(rates) else "fits", why=space)
@@ -74,18 +73,6 @@ def _prospect(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rat
 def is_slow(rates: Rates) -> bool:
     """Say whether a model reads fewer than SLOW_READING or writes fewer than SLOW_WRITING tokens a second."""
     return rates.prompt_per_second < SLOW_READING or rates.sampled_per_second < SLOW_WRITING
-
-
-def _context_that_fits(memory: MemoryEstimate, whole: int) -> int:
-    """Return the tokens of context for which there is memory, 0 where not even the weights fit.
-
-    `memory` is that of the model with its `whole` context.
-    """
-    room = memory.available_bytes - memory.weights_bytes - memory.compute_bytes
-    if room < 0:
-        return 0
-    per_token = memory.kv_bytes / max(1, whole)
-    return min(whole, int(room / per_token)) // 256 * 256 if per_token else whole
 
 
 def _rates(status: ModelStatus, measured: Mapping[str, tuple[ModelStatus, Rates]]) -> tuple[Rates | None, str]:

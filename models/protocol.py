@@ -25,7 +25,7 @@ class ModelSpec:
 
     `location` is the path of the weights, a file or a folder, and `digest` identifies them (SHA-256, hexadecimal). For
     "server" it is the address, and the digest is asked of the server. `settings` are those of the runtime that differ
-    from its defaults: fields of models.llama.LlamaSettings, models.vllm_runtime.EngineSettings or
+    from its defaults: fields of models.llama_runtime.LlamaSettings, models.vllm_runtime.EngineSettings or
     models.servers.backend.ServerSettings.
     """
 

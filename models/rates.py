@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import platform
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from models.cache_place import cache_folder, write_private
+from models.cache_place import note, noted
 from models.hardware import CPUINFO, read_cpu, usable_cores
 from models.install import InstalledModel, find_model, list_models
 from models.layouts import DEFAULT_LAYOUT, LayoutName, layout_named
+
+RATES = "rates.json"
+"""Where rates are noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def load_rates(name: str = "") -> Rates | None:
 
 def remembered_rates(sha256: str) -> Rates | None:
     """Return what was measured of the weights with that hash on this machine; None if nothing was."""
-    body = _load().get(machine_key(sha256))
+    body = noted(RATES).get(machine_key(sha256))
     try:
         return Rates(**body) if isinstance(body, dict) else None
     except TypeError:
@@ -60,8 +61,7 @@ def layout_of(model: InstalledModel) -> LayoutName:
 
 def remember_rates(model: InstalledModel, rates: Rates) -> None:
     """Keep rates in the cache; raises ModelError if it cannot be written."""
-    body = {**_load(), machine_key(model.sha256): dataclasses.asdict(rates)}
-    write_private(_file(), json.dumps(body, indent=1) + "\n")
+    note(RATES, machine_key(model.sha256), dataclasses.asdict(rates))
 
 
 def context_of(name: str = "") -> int | None:
@@ -83,15 +83,3 @@ def machine_key(sha256: str) -> str:
     cpu, _ = read_cpu(CPUINFO)
     threads = os.environ.get("REDWELL_THREADS") or usable_cores()
     return f"{sha256} on {cpu or platform.processor()}, {threads} threads"
-
-
-def _file() -> Path:
-    return cache_folder() / "rates.json"
-
-
-def _load() -> dict[str, object]:
-    try:
-        body = json.loads(_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
@@ -20,9 +21,7 @@ def reply_limit(request: Request, prompt_tokens: int, context_tokens: int) -> in
     wanted = request.sampling.max_tokens
     least = min(wanted, LEAST_REPLY_TOKENS)
     if prompt_tokens + least > context_tokens:
-        raise PromptTooLong(
-            prompt_tokens=prompt_tokens, reply_tokens=least, context_tokens=context_tokens, what="the prompt"
-        )
+        raise PromptTooLong(prompt_tokens=prompt_tokens, reply_tokens=least, context_tokens=context_tokens)
     return min(wanted, context_tokens - prompt_tokens)
 
 
@@ -36,16 +35,24 @@ def read_value(text: str) -> Any:
 
 
 def explain_end(  # noqa: PLR0913 - what is known of a reply that ended early
-    error: ModelError, request: Request, *, partial: str, limit: int, prompt_tokens: int, context_tokens: int
+    error: ModelError,
+    request: Request,
+    spent: Mapping[str, Any],
+    *,
+    partial: str,
+    limit: int,
+    prompt_tokens: int,
+    context_tokens: int,
 ) -> None:
-    """Put into the error of a reply that ended early what there was of it, and whether the context was why.
+    """Put into the error of a reply that ended early what was written, what it took, and whether the context was why.
 
-    `limit` are the tokens that the reply could have.
+    `spent` are tokens and seconds, fields of models.protocol.Reply; `limit` are the tokens that the reply could have.
     """
     if isinstance(error, OutOfTokens | TimedOut):
         error.partial = partial
     if not isinstance(error, OutOfTokens):
         return
+    vars(error).update(spent)
     if limit >= request.sampling.max_tokens:
         error.is_final = True
     elif not error.is_final:
@@ -53,22 +60,6 @@ def explain_end(  # noqa: PLR0913 - what is known of a reply that ended early
             f"The prompt of {prompt_tokens} tokens leaves no more of the context of {context_tokens}: "
             "shorten or split it, or ask for less per call."
         )
-
-
-def count_spent(  # noqa: PLR0913 - fields of a reply
-    error: ModelError,
-    *,
-    prompt_tokens: int,
-    reused_tokens: int,
-    sampled_tokens: int,
-    forced_tokens: int = 0,
-    seconds: float = 0.0,
-) -> None:
-    """Put into the error of a reply that its limit cut what it took, in the fields of models.protocol.Reply."""
-    if isinstance(error, OutOfTokens):
-        error.prompt_tokens, error.reused_tokens = prompt_tokens, reused_tokens
-        error.sampled_tokens, error.forced_tokens = sampled_tokens, forced_tokens
-        error.seconds = seconds
 
 
 def hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Reply], outcome: Reply | ModelError) -> None:

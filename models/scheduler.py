@@ -115,7 +115,6 @@ class Scheduler:
                 prompt_tokens=job.prompt.size,
                 reply_tokens=job.sampling.max_tokens,
                 context_tokens=self._table.capacity,
-                what="the prompt",
             )
 
     def fail_all(self, error: ModelError) -> None:

@@ -17,7 +17,7 @@ from models.verification import digest_of, remembered_hash
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """One line of `models list`. `memory` assumes the model's whole context.
+    """One line of `models list`. `available_bytes` of memory are free now.
 
     `source` says where the file is from. `sha256` is "" for a file of the user's own that was never hashed; of a folder
     it is that of the list of its files. `problem` says why it cannot be used, "" if it can.
@@ -32,8 +32,8 @@ class ModelStatus:
     is_default: bool
     installed: bool
     path: Path
-    context_tokens: int
-    memory: MemoryEstimate
+    needs: Needs
+    available_bytes: int
     made_by: str = ""
     source: str = ""
     sha256: str = ""
@@ -43,6 +43,16 @@ class ModelStatus:
     def is_broken(self) -> bool:
         """Say whether it cannot be used: no model, or one of a kind that Redwell does not run."""
         return bool(self.problem)
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the model's own context; 0 where its files do not say."""
+        return self.needs.context_tokens
+
+    @property
+    def memory(self) -> MemoryEstimate:
+        """Estimate the memory with the model's whole context."""
+        return self.needs.memory(self.context_tokens, self.available_bytes)
 
 
 def entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> ModelStatus:
@@ -57,8 +67,8 @@ def entry_status(root: Path, entry: CatalogEntry, available_bytes: int) -> Model
         is_default=entry.is_default,
         installed=all((root / file.path).is_file() for file in entry.files),
         path=root / entry.place,
-        context_tokens=entry.context_tokens,
-        memory=Needs.of(entry, entry.bytes).memory(entry.context_tokens, available_bytes),
+        needs=Needs.of(entry, entry.bytes),
+        available_bytes=available_bytes,
         made_by=entry.made_by,
         source=f"packaged by {entry.packaged_by}: {_packages(entry)}",
         sha256=digest_of(entry.files),
@@ -91,8 +101,8 @@ def own_status(path: Path, root: Path, available_bytes: int) -> ModelStatus:
         is_default=False,
         installed=True,
         path=path,
-        context_tokens=header.context_tokens,
-        memory=Needs.of(header, size).memory(header.context_tokens, available_bytes),
+        needs=Needs.of(header, size),
+        available_bytes=available_bytes,
         source="{source} at commit {commit}".format(**pinned) if pinned else "added by you",
         sha256=remembered_hash(path, root),
         problem=problem,

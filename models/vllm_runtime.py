@@ -13,13 +13,14 @@ import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.choices import MOST_TOKENS
 from models.errors import ModelCrashed, ModelError, RuntimeMissing
+from models.guided import Asked
 from models.layouts import LayoutName
 
 TESTED = "0.32"
@@ -71,20 +72,14 @@ class EngineSettings:
     layout: LayoutName | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Ask the engine for one reply that follows a grammar (models.guides).
+@dataclass(eq=False, kw_only=True)
+class Task(Asked[Sequence[int]]):
+    """One request in the thread that drives vLLM; `grammar` is what vLLM compiles its own guide from (models.guides).
 
-    `top_tokens` above 0 asks for the probabilities of so many tokens at each step.
+    vLLM samples every token, those too that the schema leaves no choice about.
     """
 
-    id: str
-    prompt: Sequence[int]
     grammar: str
-    max_tokens: int
-    temperature: float
-    seed: int
-    top_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +97,8 @@ class Written:
     reused_tokens: int = 0
 
 
-class Engine(Protocol):
-    """What the backend needs of vLLM. One thread opens it and drives it."""
-
-    @property
-    def context_tokens(self) -> int:
-        """Return how many tokens a prompt and its reply may have together."""
-
-    def add(self, order: Order) -> None:
-        """Take a request; raises ModelError if it cannot be run."""
-
-    def step(self) -> list[Written]:
-        """Run the model once over the requests it has. Raises ModelCrashed: the engine is of no use after that."""
-
-    def abort(self, ids: Sequence[str]) -> None:
-        """Forget requests; those it does not know are passed over."""
-
-    def close(self) -> None:
-        """Free the memory."""
-
-
 class VllmEngine:
-    """The real engine (Engine)."""
+    """vLLM's own engine. One thread opens it and drives it."""
 
     def __init__(self, folder: Path, settings: EngineSettings) -> None:
         """Load the model of a folder; blocks. Raises RuntimeMissing, or ModelError with vLLM's own numbers."""
@@ -147,23 +122,24 @@ class VllmEngine:
 
     @property
     def context_tokens(self) -> int:
-        """Return what vLLM settled on (see Engine)."""
+        """Return how many tokens a prompt and its reply may have together: what vLLM settled on."""
         return int(self._engine.vllm_config.model_config.max_model_len)
 
-    def add(self, order: Order) -> None:
-        """Hand a request to vLLM (see Engine)."""
+    def add(self, id: str, task: Task) -> None:
+        """Hand a request to vLLM; raises ModelError if it cannot be run."""
         try:
             sampling = self._parameters.SamplingParams(
-                temperature=order.temperature,
-                seed=order.seed,
-                max_tokens=order.max_tokens,
-                logprobs=order.top_tokens or None,
+                temperature=task.sampling.temperature,
+                seed=task.seed,
+                # One more for the token that ends a reply: our limit does not count it.
+                max_tokens=task.sampling.max_tokens + 1,
+                logprobs=MOST_TOKENS if task.keep_steps else None,
                 detokenize=False,
                 output_kind=self._parameters.RequestOutputKind.DELTA,
-                structured_outputs=self._parameters.StructuredOutputsParams(grammar=order.grammar),
+                structured_outputs=self._parameters.StructuredOutputsParams(grammar=task.grammar),
             )
-            prompt = self._inputs.tokens_input(list(order.prompt))
-            self._engine.add_request(order.id, prompt, sampling)
+            prompt = self._inputs.tokens_input(list(task.prompt))
+            self._engine.add_request(id, prompt, sampling)
         except self._faults as error:
             raise ModelError(
                 f"vLLM does not take this request: {_line(error)}",
@@ -171,7 +147,7 @@ class VllmEngine:
             ) from error
 
     def step(self) -> list[Written]:
-        """Run vLLM once (see Engine)."""
+        """Run the model once over the requests it has. Raises ModelCrashed: the engine is of no use after that."""
         try:
             outputs = self._engine.step()
         except self._faults as error:
@@ -183,11 +159,11 @@ class VllmEngine:
         return [_written(output) for output in outputs]
 
     def abort(self, ids: Sequence[str]) -> None:
-        """Tell vLLM to forget requests (see Engine)."""
+        """Forget requests; those that vLLM does not know are passed over."""
         self._engine.abort_request(list(ids))
 
     def close(self) -> None:
-        """Stop vLLM (see Engine); idempotent."""
+        """Stop vLLM and free its memory; idempotent."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.engine_core.shutdown()

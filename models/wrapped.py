@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
 from models.notices import GivesNotice, Tell
 from models.protocol import ModelBackend, Reply, Request
+
+KEPT_COUNTS = 50_000
+"""Token counts that are kept, of about 150 bytes each: the same texts are measured again and again."""
 
 
 class WrappedBackend:
@@ -52,3 +60,31 @@ class WrappedBackend:
     async def close(self) -> None:
         """Close the inner model; idempotent."""
         await self._inner.close()
+
+
+class KeptCounts:
+    """Token counts of the latest texts and prompts, for who must ask another process for each. From any thread."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def of_text(self, text: str, count: Callable[[], int]) -> int:
+        """Return the count of a text; `count` asks for one that is not known."""
+        return self._of(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), count)
+
+    def of_prompt(self, request: Request, count: Callable[[], int]) -> int:
+        """Return the count of a whole prompt; `count` asks for one that is not known."""
+        return self._of(bytes.fromhex(request.digest), count)
+
+    def _of(self, key: bytes, count: Callable[[], int]) -> int:
+        with self._turn:
+            if (known := self._counts.get(key)) is not None:
+                self._counts.move_to_end(key)
+                return known
+        tokens = count()
+        with self._turn:
+            self._counts[key] = tokens
+            if len(self._counts) > KEPT_COUNTS:
+                self._counts.popitem(last=False)
+        return tokens

@@ -53,7 +53,7 @@ ROOT = HERE.parent
 LINUX = HERE / "linux"
 PREFIX = Path("opt/redwell")
 MODELS = PREFIX / "share" / "redwell-models"
-"""Where models.bundled looks for the models that a package brings."""
+"""Where models.placing looks for the models that a package brings."""
 PYTHON_PACKAGES = ("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib")
 NEEDED_PACKAGES = ("binutils", "libwayland-cursor0", "libwayland-egl1")
 """What a build takes of this machine beside what set-up installs."""

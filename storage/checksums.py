@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from storage.column_types import COLUMNS, Column, RawText
+
 FUNCTION: Final = "redwell_checksum"
 CHECKSUM_BYTES: Final = 8
-
-
-class RawText(bytes):
-    """A text as its bytes: a damaged one need not be UTF-8."""
-
-    __slots__ = ()
 
 
 def _column(name: str, alias: str) -> str:
@@ -55,45 +51,27 @@ class Covered:
         return f"{FUNCTION}({', '.join(_column(name, alias) for name in self.columns)})"
 
 
-def _covered(table: str, columns: str, keys: str = "rowid", checksum: str = "checksum") -> Covered:
-    return Covered(table, tuple(columns.split()), tuple(keys.split()), checksum)
+BODY: Final = Covered("documents", ("key", "body"), checksum="body_checksum")
+"""The body of a document is large, and so has a checksum of its own."""
 
 
-COVERED: Final = (
-    _covered("documents", "key id filename kind size_bytes page_count line_count saved_at"),
-    _covered("documents", "key body", checksum="body_checksum"),
-    _covered("paths", "key document path parent"),
-    _covered("failures", "path sha256 reason message advice failed_at"),
-    Covered("lines", ("id", "page", "text", "hidden"), is_inserted=True),
-    _covered(
-        "runs",
-        "id pipeline_yaml pipeline_digest model_name model_digest settings status columns started_at finished_at",
-    ),
-    _covered("run_documents", "run path fate document_id reason message advice"),
-    _covered("replies", "key body operator run saved_at"),
-    _covered("begun_calls", "key run operator begun_at", "key run"),
-    _covered("cache", "id kind key body"),
-    _covered("events", "run number body", "run number"),
-    _covered("operators", "key run name rows_in"),
-    _covered("row_ids", "key run id"),
-    _covered("fields", "key digest body"),
-    _covered("rows", "key operator row position body large document first_line last_line"),
-    _covered("lineage", "child position parent", "child position"),
-    _covered("results", "run position row", "run position"),
-    _covered("fates", "operator row fate reason error advice raw_reply", "operator row"),
-    _covered("decisions", "key operator subject left right verdict by detail"),
-    _covered("evidence", "key row column path document page first_line last_line method score"),
-    _covered("text_indexes", "key name digest texts"),
-    _covered("vector_models", "key digest"),
-    _covered("document_warnings", "document position text", "document position"),
-    _covered("document_facts", "document ocr_pages language year read_seconds"),
-    _covered("stars", "document starred_at"),
-    _covered("removed_documents", "document removed_at"),
-    _covered("tags", "key name"),
-    _covered("document_tags", "document tag", "document tag"),
-    _covered("review_edits", "key step run row row_digest field value_digest kind original body who made_at is_undone"),
-)
-"""All tables but `vectors`, whose bodies hold a check of their own (storage.vectors), and what SQLite derives."""
+def _covered(table: str, columns: Sequence[Column]) -> Covered:
+    apart = {"checksum", BODY.checksum, *(("body",) if table == BODY.table else ())}
+    names = tuple(column.name for column in columns if column.name not in apart)
+    keys = tuple(column.name for column in columns if column.is_key) or ("rowid",)
+    return Covered(table, names, keys, is_inserted=table == "lines")
+
+
+BY_TABLE: Final = {
+    table: _covered(table, columns)
+    for table, columns in COLUMNS.items()
+    if any(column.name == "checksum" for column in columns)
+}
+"""The main checksum of each table."""
+
+COVERED: Final = (BY_TABLE[BODY.table], BODY, *(main for table, main in BY_TABLE.items() if table != BODY.table))
+"""All tables but `vectors`, whose bodies hold a check of their own (storage.vectors), those of the custody log, which
+is a chain, and what SQLite derives."""
 
 
 def encoded(values: Iterable[Any]) -> bytes:
@@ -129,9 +107,6 @@ def register(connection: Any) -> None:
 _NONE: Final = f"X'{bytes(CHECKSUM_BYTES).hex()}'"
 """What a column holds until its trigger has run. As it has the length of a checksum, SQLite then writes only those
 bytes, and not a large value a second time."""
-
-
-TABLES: Final = tuple(dict.fromkeys(covered.table for covered in COVERED))
 
 
 def add_columns(connection: Any, *tables: str) -> None:
@@ -171,10 +146,8 @@ def is_whole(**tables: str) -> str:
     >>> is_whole(r="results")
     'redwell_checksum(r.[run], r.[position], r.[row]) IS r.checksum'
     """
-    return " AND ".join(f"{_MAIN[table].expression(alias)} IS {alias}.checksum" for alias, table in tables.items())
+    return " AND ".join(f"{BY_TABLE[table].expression(alias)} IS {alias}.checksum" for alias, table in tables.items())
 
 
-BODY_IS_WHOLE: Final = f"{COVERED[1].expression()} IS body_checksum"
-"""The condition for the body of a document, which is large and has a checksum of its own."""
-
-_MAIN: Final = {covered.table: covered for covered in reversed(COVERED)}
+BODY_IS_WHOLE: Final = f"{BODY.expression()} IS {BODY.checksum}"
+"""The condition for the body of a document."""

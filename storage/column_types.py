@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from storage.checksums import RawText
 from storage.codec import is_utf8
+
+
+class RawText(bytes):
+    """A text as its bytes: a damaged one need not be UTF-8."""
+
+    __slots__ = ()
+
 
 _SPECIFICATION: Final = """
 documents: key int, id text, filename any, kind text, size_bytes int, page_count int, line_count int, body blob,
@@ -44,12 +50,12 @@ evidence: key int, row int, column any, path any, document int?, page int?, firs
 text_indexes: key int, name any, digest text, texts int, checksum blob
 vector_models: key int, digest text, checksum blob
 vectors: key int, model int, text blob, body checked
+document_warnings: *document int, *position int, text any, checksum blob
 document_facts: document int, ocr_pages int, language text, year int?, read_seconds real?, checksum blob
 stars: document int, starred_at text, checksum blob
 removed_documents: document int, removed_at text, checksum blob
 tags: key int, name any, checksum blob
 document_tags: *document int, *tag int, checksum blob
-document_warnings: *document int, *position int, text any, checksum blob
 review_edits: key int, step int, run int, row any, row_digest blob, field any, value_digest blob, kind text,
     original blob, body blob, who any, made_at text, is_undone int, checksum blob
 custody: number int, entry text, digest text, secret blob
@@ -59,7 +65,8 @@ document_seals: document int, marks blob
 """`any` is a text that UTF-8 may not be able to hold (storage.codec.storable), `?` a column that may be null.
 
 `checked` values are compared with a check of their own when they are read, and one that differs counts as none.
-Columns with a star are the key of a table without row numbers.
+Columns with a star are the key of a table without row numbers. The tables stand in the order in which
+`Contents.digest` reads them, and their columns in that of their checksums.
 """
 
 _TYPES: Final = {

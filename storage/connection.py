@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from storage import errors, folding, search_words
-from storage.checksums import RawText
 from storage.codec import storable
-from storage.column_types import COLUMNS, WrongType, register, tables_in, wrong_types
+from storage.column_types import COLUMNS, RawText, WrongType, register, tables_in, wrong_types
 from storage.copying import Tell, copy_case
 from storage.encryption import database_errors
 from storage.open_files import OpenFile

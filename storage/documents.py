@@ -37,7 +37,7 @@ class LineRecord:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document without its body. `id` is the SHA-256 of the file's bytes, hexadecimal; `saved_at` is UTC."""
+    """A document without its body. `id` is the SHA-256 of the file's bytes, hexadecimal."""
 
     id: str
     filename: str
@@ -45,7 +45,6 @@ class DocumentEntry:
     size_bytes: int
     page_count: int
     line_count: int
-    saved_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,6 @@ class FailedFile:
     reason: str
     message: str
     advice: str
-    failed_at: str
 
 
 class Documents(Topic):
@@ -147,9 +145,10 @@ class Documents(Topic):
 
     def _add_lines(self, key: int, lines: list[LineRecord]) -> None:
         start = key * LINES_PER_DOCUMENT
+        rows = ((start + line.number, line.page, storable(line.text), line.hidden) for line in lines)
         self._connection.execute_many(
             "INSERT INTO lines (id, page, text, hidden, checksum) VALUES (?, ?, ?, ?, ?)",
-            (_line(start + line.number, line.page, storable(line.text), line.hidden) for line in lines),
+            ((*values, checksum(*values)) for values in rows),
         )
         self._connection.execute(
             "INSERT INTO lines_search (rowid, text) SELECT id, text FROM lines WHERE id BETWEEN ? AND ?",
@@ -277,7 +276,7 @@ class Documents(Topic):
     def failures(self, *, offset: int = 0, limit: int | None = None) -> list[FailedFile]:
         """List the files that could not be parsed, by path: so many from `offset` on, all where `limit` is None."""
         rows = self._connection.query(
-            "SELECT path, sha256, reason, message, advice, failed_at FROM failures ORDER BY path LIMIT ? OFFSET ?",
+            "SELECT path, sha256, reason, message, advice FROM failures ORDER BY path LIMIT ? OFFSET ?",
             [-1 if limit is None else limit, offset],
         )
         return [
@@ -286,20 +285,14 @@ class Documents(Topic):
         ]
 
 
-_ENTRY = "id, filename, kind, size_bytes, page_count, line_count, saved_at"
+_ENTRY = "id, filename, kind, size_bytes, page_count, line_count"
 
 _WHOLE_DOCUMENT = f"{is_whole(d='documents')} AND {BODY_IS_WHOLE}"
 
 
-def _line(
-    line_id: int, page: int, text: str | bytes, hidden: str | None
-) -> tuple[int, int, str | bytes, str | None, bytes]:
-    return line_id, page, text, hidden, checksum(line_id, page, text, hidden)
-
-
 def _entry(row: tuple[Any, ...]) -> DocumentEntry:
-    document_id, filename, kind, size_bytes, page_count, line_count, saved_at = row[:7]
-    return DocumentEntry(document_id, text_of(filename), kind, size_bytes, page_count, line_count, saved_at)
+    document_id, filename, *rest = row
+    return DocumentEntry(document_id, text_of(filename), *rest)
 
 
 def _checked(document_id: str, lines: Iterable[LineRecord]) -> list[LineRecord]:

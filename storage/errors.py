@@ -164,7 +164,7 @@ class NotInCase(StorageError):
 
 
 class BadRecord(StorageError):
-    """A record to save is impossible: a repeated row id, an unknown fate, an empty span."""
+    """A record to save is impossible: a repeated row id, lines out of order, an empty span."""
 
 
 class CustodyBroken(StorageError):

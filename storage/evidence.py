@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from storage.checksums import is_whole
 from storage.codec import text_of
@@ -96,16 +97,8 @@ class Evidence(Topic):
 
         A column without any record was never looked for.
         """
-        rows = self._connection.query(
-            'SELECT e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score,'
-            f" {is_whole(e='evidence')} FROM evidence e LEFT JOIN documents d ON d.key = e.document WHERE e.row = ?"
-            " ORDER BY e.key",
-            [self._known_row_key(run_id, row_id)],
-        )
-        records = [
-            EvidenceRecord(row_id, text_of(name), text_of(path), document, page, first, last, text_of(method), score)
-            for name, path, document, page, first, last, method, score in self._whole("the evidence of a row", rows)
-        ]
+        key = self._known_row_key(run_id, row_id)
+        records = self._records("the evidence of a row", "WHERE e.row = ? ORDER BY e.key", [key])
         return [record for record in records if column is None or record.column == column]
 
     def of_column(self, run_id: str, column: str) -> dict[str, list[EvidenceRecord]]:
@@ -114,20 +107,25 @@ class Evidence(Topic):
         Rows whose cell was never looked for are absent. Raises NotInCase.
         """
         self._need_run(run_id)
-        rows = self._connection.query(
-            "SELECT i.id, e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score,"
-            f" {is_whole(e='evidence')} FROM results r JOIN evidence e ON e.row = r.row JOIN row_ids i ON i.key = r.row"
-            ' LEFT JOIN documents d ON d.key = e.document WHERE r.run = ? AND e."column" = ?'
-            " ORDER BY r.position, e.key",
-            [run_id, column],
-        )
+        of_results = 'JOIN results r ON r.row = e.row WHERE r.run = ? AND e."column" = ? ORDER BY r.position, e.key'
         by_row: dict[str, list[EvidenceRecord]] = {}
-        for row, path, document, page, first, last, method, score in self._whole("the evidence of a column", rows):
-            record = EvidenceRecord(
-                text_of(row), column, text_of(path), document, page, first, last, text_of(method), score
-            )
+        for record in self._records("the evidence of a column", of_results, [run_id, column]):
             by_row.setdefault(record.row_id, []).append(record)
         return by_row
+
+    def _records(self, what: str, which: str, parameters: list[Any]) -> list[EvidenceRecord]:
+        rows = self._connection.query(
+            'SELECT i.id, e."column", e.path, d.id, e.page, e.first_line, e.last_line, e.method, e.score,'
+            f" {is_whole(e='evidence')} FROM evidence e JOIN row_ids i ON i.key = e.row"
+            f" LEFT JOIN documents d ON d.key = e.document {which}",
+            parameters,
+        )
+        return [
+            EvidenceRecord(
+                *(text_of(row), text_of(column), text_of(path), document, page, first, last, text_of(method), score)
+            )
+            for row, column, path, document, page, first, last, method, score in self._whole(what, rows)
+        ]
 
     def hidden(self, run_id: str) -> list[HiddenEvidence]:
         """List the cells of a run's results whose evidence holds hidden lines, in their order; raises NotInCase."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from storage.checksums import TABLES, add_columns
+from storage.checksums import BY_TABLE, add_columns
 from storage.documents import LINES_PER_DOCUMENT
 from storage.sqlite_library import Database, Migrations
 
@@ -22,6 +22,21 @@ APPLICATION_ID: Final = 0x52445745
 """`RDWE` in the SQLite header: says that a database is a Redwell case."""
 
 case_migrations = Migrations("redwell")
+
+
+def _migration(name: str, *scripts: str, triggers: Collection[str] = (), checksums: Collection[str] = ()) -> None:
+    """Add a migration that runs scripts, makes triggers and gives some tables checksums.
+
+    The statements of a script end at its semicolons, and none but a trigger has one inside.
+    """
+
+    @case_migrations(name=name)
+    def migrate(database: Database) -> None:
+        statements = (statement.strip() for statement in ";".join(scripts).split(";"))
+        for statement in (*filter(None, statements), *triggers):
+            database.execute(statement)
+        add_columns(database.conn, *checksums)
+
 
 _DOCUMENTS = f"""
 CREATE TABLE documents (
@@ -97,26 +112,14 @@ CREATE TABLE evidence (
     last_line INTEGER, method TEXT NOT NULL, score REAL);
 CREATE INDEX evidence_of_cell ON evidence (row, "column");
 """
-
-
-@case_migrations(name="0001_first_schema")
-def _first_schema(database: Database) -> None:
-    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    for script in (_DOCUMENTS, _RUNS, _ROWS, _LEDGER):
-        _execute(database, script)
-
+_migration("0001_first_schema", f"PRAGMA application_id = {APPLICATION_ID}", _DOCUMENTS, _RUNS, _ROWS, _LEDGER)
 
 _TEXT_INDEXES = """
 CREATE TABLE text_indexes (
     key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, texts INTEGER NOT NULL);
 """
 """The texts of index n are in the virtual table text_index_n (storage.indexes)."""
-
-
-@case_migrations(name="0002_text_indexes")
-def _text_indexes(database: Database) -> None:
-    _execute(database, _TEXT_INDEXES)
-
+_migration("0002_text_indexes", _TEXT_INDEXES)
 
 _VECTORS = """
 CREATE TABLE vector_models (key INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE);
@@ -126,12 +129,7 @@ CREATE TABLE vectors (
 DELETE FROM cache WHERE kind = 'embedding';
 """
 """`text` is a SHA-256 digest. Vectors were among the cached values before, without a check: they are computed again."""
-
-
-@case_migrations(name="0003_vectors")
-def _vectors(database: Database) -> None:
-    _execute(database, _VECTORS)
-
+_migration("0003_vectors", _VECTORS)
 
 _LABELS = """
 CREATE TABLE document_facts (
@@ -144,12 +142,7 @@ CREATE TABLE document_tags (
     PRIMARY KEY (document, tag)) WITHOUT ROWID;
 CREATE INDEX documents_of_tag ON document_tags (tag, document);
 """
-
-
-@case_migrations(name="0004_labels")
-def _labels(database: Database) -> None:
-    _execute(database, _LABELS)
-
+_migration("0004_labels", _LABELS)
 
 _REVIEWS = """
 CREATE TABLE review_edits (
@@ -162,12 +155,7 @@ CREATE INDEX review_edits_of_digest ON review_edits (row_digest);
 CREATE INDEX review_edits_of_step ON review_edits (step);
 """
 """A journal (storage.reviews): what holds for a cell is the last edit that is not undone."""
-
-
-@case_migrations(name="0005_reviews")
-def _reviews(database: Database) -> None:
-    _execute(database, _REVIEWS)
-
+_migration("0005_reviews", _REVIEWS)
 
 _HIDDEN_LINES = """
 ALTER TABLE lines ADD COLUMN hidden TEXT;
@@ -177,12 +165,7 @@ CREATE TABLE document_warnings (
     PRIMARY KEY (document, position)) WITHOUT ROWID;
 """
 """`hidden` says why no reader of the page sees a line; null for an ordinary one, and for all that were read before."""
-
-
-@case_migrations(name="0006_hidden_lines")
-def _hidden_lines(database: Database) -> None:
-    _execute(database, _HIDDEN_LINES)
-
+_migration("0006_hidden_lines", _HIDDEN_LINES)
 
 _BEGUN_CALLS = """
 CREATE TABLE begun_calls (
@@ -190,13 +173,7 @@ CREATE TABLE begun_calls (
     PRIMARY KEY (key, run)) WITHOUT ROWID;
 """
 """Calls of a model that have not ended; those that a kill cut short stay, and say what later runs had to repeat."""
-
-
-@case_migrations(name="0007_checksums")
-def _checksums(database: Database) -> None:
-    _execute(database, _BEGUN_CALLS)
-    add_columns(database.conn, *(table for table in TABLES if table != "removed_documents"))
-
+_migration("0007_checksums", _BEGUN_CALLS, checksums=[table for table in BY_TABLE if table != "removed_documents"])
 
 _CUSTODY = """
 CREATE TABLE custody (
@@ -213,33 +190,14 @@ CUSTODY_TRIGGERS: Final = {
     for change in ("update", "delete")
 }
 """A guard against mistakes of our own. Who means harm drops it; the chain is what shows that (storage.custody)."""
-
-
-@case_migrations(name="0008_custody")
-def _custody(database: Database) -> None:
-    _execute(database, _CUSTODY)
-    for trigger in CUSTODY_TRIGGERS.values():
-        database.execute(trigger)
-
+_migration("0008_custody", _CUSTODY, triggers=CUSTODY_TRIGGERS.values())
 
 _REMOVED = """
 CREATE TABLE removed_documents (
     document INTEGER PRIMARY KEY REFERENCES documents(key), removed_at TEXT NOT NULL);
 """
 """Documents that a person took out: no list shows them and no run reads them, and earlier results keep their pages."""
-
-
-@case_migrations(name="0009_removed_documents")
-def _removed(database: Database) -> None:
-    _execute(database, _REMOVED)
-    add_columns(database.conn, "removed_documents")
-
-
-def _execute(database: Database, script: str) -> None:
-    """Run the statements of a script, which end at its semicolons; none stands inside a statement."""
-    for part in script.split(";"):
-        if statement := part.strip():
-            database.execute(statement)
+_migration("0009_removed_documents", _REMOVED, checksums=["removed_documents"])
 
 
 SCHEMA_VERSION: Final = 9

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from storage import passphrases
 from storage.case import Case
-from storage.checksums import COVERED, Covered, RawText, checksum
+from storage.checksums import BY_TABLE, COVERED, Covered, checksum
 from storage.codec import unpack
-from storage.column_types import COLUMNS, type_is_right
+from storage.column_types import COLUMNS, RawText, type_is_right
 from storage.connection import Connection
 from storage.contents import Damaged
 from storage.copying import refuse_existing
@@ -105,8 +105,9 @@ class _Repair:
         """Copy what is sound, then take out what belongs to something that was lost; note that in the custody log."""
         self._new.execute("PRAGMA foreign_keys = OFF")
         with self._case.transaction():
-            for table in dict.fromkeys(covered.table for covered in COVERED if covered.table not in _NOT_COPIED):
-                self._copy(table)
+            for table in BY_TABLE:
+                if table not in _NOT_COPIED:
+                    self._copy(table)
             self._copy_vectors()
             log = self._copy_custody()
             self._drop_without_values()
@@ -197,8 +198,8 @@ class _Repair:
                     start = rowid + 1
                     yield tuple(row)
             except StorageError:
-                unreadable = self._first_rowid(table, start)  # found, and what it holds cannot be read
-                following = self._next_readable(table, start) if unreadable is None else unreadable + 1
+                unreadable = self._seek(table, start)  # found, and what it holds cannot be read
+                following = int(unreadable[0][0]) + 1 if unreadable else self._next_readable(table, start)
                 if following is None or following > _LARGEST_ROWID:
                     if table != "lines":
                         self._lose(PARTS[table], f"numbers {start} and later, if there were any")
@@ -212,34 +213,27 @@ class _Repair:
     def _next_readable(self, table: str, start: int) -> int | None:
         """Return the first rowid from which on rows can be read again, by steps that double and then halve."""
         step = 1
-        while not self._can_seek(table, start + step):
+        while self._seek(table, start + step) is None:
             step *= 2
             if start + step > _LARGEST_ROWID:
                 return None
         low, high = start + step // 2, start + step
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._can_seek(table, middle) else (middle, high)
+            low, high = (low, middle) if self._seek(table, middle) is not None else (middle, high)
         return high
 
-    def _can_seek(self, table: str, rowid: int) -> bool:
-        try:
-            self._seek(table, rowid)
-        except StorageError:
-            return False
-        return True
+    def _seek(self, table: str, rowid: int) -> list[tuple[Any, ...]] | None:
+        """Return the first rowid from one on, in a list that is empty behind the last; None where it cannot be told.
 
-    def _first_rowid(self, table: str, start: int) -> int | None:
-        """Return the first rowid from `start` on, which is far away if it is damaged; None where it cannot be told."""
+        It is far away if it is damaged.
+        """
         try:
-            rows = self._seek(table, start)
+            return self._source.query(
+                f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", [rowid]
+            )
         except StorageError:
             return None
-        return int(rows[0][0]) if rows else None
-
-    def _seek(self, table: str, rowid: int) -> list[tuple[Any, ...]]:
-        sql = f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1"
-        return list(self._source.query(sql, [rowid]))
 
     def _copy_vectors(self) -> None:
         """Copy vectors as they are; what is damaged is not given out, and computed again (storage.vectors)."""
@@ -286,14 +280,13 @@ class _Repair:
             "SELECT key, row, operator, large FROM rows WHERE large <> ''"
         ):
             if not fields.issuperset(unpack(large).values()):
-                self._lose(*self._naming.name(Damaged(_ROWS, {"row": row, "operator": operator})))
+                self._lose(*self._naming.name(Damaged(BY_TABLE["rows"], {"row": row, "operator": operator})))
                 self._new.execute("DELETE FROM rows WHERE key = ?", [key])
         self._drop("results", "row NOT IN (SELECT row FROM rows)")
 
     def _drop_orphans(self) -> None:
         """Drop what refers to a row that is not there, until nothing does."""
-        tables = list(dict.fromkeys(covered.table for covered in COVERED)) + ["vectors", "row_seals", "document_seals"]
-        links = [(table, link) for table in tables for link in self._new.query(f"PRAGMA foreign_key_list({table})")]
+        links = [(table, link) for table in COLUMNS for link in self._new.query(f"PRAGMA foreign_key_list({table})")]
         dropped = -1
         while dropped:
             dropped = sum(
@@ -303,7 +296,7 @@ class _Repair:
         self._new.execute(f"DELETE FROM lines WHERE id / {LINES_PER_DOCUMENT} NOT IN (SELECT key FROM documents)")
 
     def _drop(self, table: str, where: str) -> int:
-        covered = next((covered for covered in COVERED if covered.table == table), None)
+        covered = BY_TABLE.get(table)
         if covered is not None:
             names = ", ".join(f"[{name}]" for name in covered.columns)
             for row in self._new.query(f"SELECT {names} FROM {table} WHERE {where}"):
@@ -341,9 +334,6 @@ class _Repair:
                     self._new.execute(
                         "UPDATE results SET position = ? WHERE run = ? AND position = ?", [expected, run, number]
                     )
-
-
-_ROWS: Final = next(covered for covered in COVERED if covered.table == "rows")
 
 
 def _log_row(row: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:

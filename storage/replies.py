@@ -7,7 +7,7 @@ from typing import Any
 
 from storage.checksums import is_whole
 from storage.codec import pack, text_of, unpack
-from storage.errors import BadRecord, StorageError
+from storage.errors import StorageError
 from storage.topic import Topic, now
 
 
@@ -17,7 +17,7 @@ class Replies(Topic):
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the reply saved under `key` (hexadecimal digest), None when there is none."""
         rows = self._connection.query(
-            f"SELECT body, {is_whole(r='replies')} FROM replies r WHERE key = ?", [_digest(key)]
+            f"SELECT body, {is_whole(r='replies')} FROM replies r WHERE key = ?", [bytes.fromhex(key)]
         )
         if not rows:
             return None
@@ -36,22 +36,22 @@ class Replies(Topic):
         with self._connection.transaction():
             self._connection.execute(
                 "INSERT OR REPLACE INTO replies (key, body, operator, run, saved_at) VALUES (?, ?, ?, ?, ?)",
-                [_digest(key), pack(dict(reply)), operator, run_id, now()],
+                [bytes.fromhex(key), pack(dict(reply)), operator, run_id, now()],
             )
-            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
+            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [bytes.fromhex(key), run_id])
 
     def begin_call(self, key: str, operator: str, run_id: str) -> None:
         """Note that a run asks the model now. Its reply, or `end_call`, takes the note away; a kill leaves it."""
         with self._connection.transaction(relaxed=True):
             self._connection.execute(
                 "INSERT OR REPLACE INTO begun_calls (key, run, operator, begun_at) VALUES (?, ?, ?, ?)",
-                [_digest(key), run_id, operator, now()],
+                [bytes.fromhex(key), run_id, operator, now()],
             )
 
     def end_call(self, key: str, run_id: str) -> None:
         """Note that a call came to an end without a reply, as the model refused it."""
         with self._connection.transaction(relaxed=True):
-            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [_digest(key), run_id])
+            self._connection.execute("DELETE FROM begun_calls WHERE key = ? AND run = ?", [bytes.fromhex(key), run_id])
 
     def calls_of_run(self, run_id: str) -> dict[str, int]:
         """Count, per operator, the calls that this run made itself: replies it saved, not those it found."""
@@ -71,10 +71,3 @@ class Replies(Topic):
             f"SELECT operator, count(*) FROM {calls} GROUP BY operator ORDER BY operator", [run_id]
         )
         return {text_of(operator): count for operator, count in rows}
-
-
-def _digest(key: str) -> bytes:
-    try:
-        return bytes.fromhex(key)
-    except ValueError as error:
-        raise BadRecord(f"a reply's key must be a hexadecimal digest, not {key!r}") from error

@@ -10,7 +10,7 @@ from storage.checksums import is_whole
 from storage.codec import text_of
 from storage.errors import ExportError, NotInCase
 from storage.reviews import RowIdentity
-from storage.topic import Topic
+from storage.topic import AT_ONCE, Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +87,9 @@ class ResultRows(Topic):
 
     def numbers_among(self, run_id: str, row_ids: Collection[str]) -> list[int]:
         """Return the places of those rows that are in the results, from 0; others are passed over."""
-        wanted, numbers = sorted(row_ids), []
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
-            # CROSS JOIN keeps the order: the results are gone through once, not once for each row.
-            rows = self._connection.query(
-                "SELECT x.position FROM results x CROSS JOIN row_ids i ON i.key = x.row"
-                f" WHERE x.run = ? AND i.id IN ({', '.join('?' * len(part))})",
-                [run_id, *part],
-            )
-            numbers += [int(position) for (position,) in rows]
-        return numbers
+        # CROSS JOIN keeps the order: the results are gone through once, not once for each row.
+        sql = "SELECT x.position FROM results x CROSS JOIN row_ids i ON i.key = x.row WHERE x.run = ? AND i.id"
+        return [int(position) for (position,) in self._query_in(sql, sorted(row_ids), [run_id])]
 
     def read(
         self, run_id: str, *, offset: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
@@ -109,8 +101,8 @@ class ResultRows(Topic):
                 where, parameters = f"{where} AND x.position < ?", [*parameters, offset + limit]
             yield from self._without_gaps(self._read_delivered(where, parameters), offset)
             return
-        for start in range(0, len(numbers), _AT_ONCE):
-            part = [int(number) for number in numbers[start : start + _AT_ONCE]]
+        for start in range(0, len(numbers), AT_ONCE):
+            part = [int(number) for number in numbers[start : start + AT_ONCE]]
             marks = ", ".join("?" * len(part))
             rows = {row.number: row for row in self._read_delivered(
                 f"x.run = ? AND x.position IN ({marks})", [run_id, *part]
@@ -159,7 +151,6 @@ class ResultRows(Topic):
         return documents, missing
 
 
-_AT_ONCE = 500
 _FEW = 20
 """So many rows are looked for one by one, each by going through the results; for more, the results are read once."""
 _A_ROW = "a row of the results"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -60,8 +60,6 @@ class RowReview:
 _WEIGHT: Mapping[str, int] = {"": 0, "accepted": 1, "corrected": 2, "rejected": 3}
 NO_REVIEW = RowReview()
 
-Identify = Callable[[], RowIdentity]
-
 
 class ReviewBook:
     """The edits that hold, found by row. Which of them are about a row depends on its values."""
@@ -69,15 +67,13 @@ class ReviewBook:
     def __init__(self, edits: Iterable[StoredEdit]) -> None:
         self._by_id: dict[str, list[StoredEdit]] = {}
         self._by_digest: dict[bytes, list[StoredEdit]] = {}
-        self._count = 0
         for edit in edits:
-            self._count += 1
             self._by_id.setdefault(edit.edit.row.id, []).append(edit)
             self._by_digest.setdefault(edit.edit.row.digest, []).append(edit)
 
     def __len__(self) -> int:
         """Count the edits."""
-        return self._count
+        return sum(map(len, self._by_id.values()))
 
     @property
     def row_ids(self) -> set[str]:

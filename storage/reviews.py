@@ -158,19 +158,14 @@ class Reviews(Topic):
         """List the edits that hold and may be about these rows, first made first."""
         wanted = list(identities)
         rows: dict[int, tuple[Any, ...]] = {}
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
-            marks = ", ".join("?" * len(part))
-            for column, values in (("row", [i.id for i in part]), ("row_digest", [i.digest for i in part])):
-                matches = self._connection.query(f"{_SELECT} WHERE is_undone = 0 AND {column} IN ({marks})", values)
-                rows.update((row[0], row) for row in matches)
+        for column, values in (("row", [i.id for i in wanted]), ("row_digest", [i.digest for i in wanted])):
+            rows |= {row[0]: row for row in self._query_in(f"{_SELECT} WHERE is_undone = 0 AND {column}", values)}
         return self._stored([rows[key] for key in sorted(rows)])
 
     def _stored(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEdit]:
         return [_stored(row) for row in self._whole("an edit of a reviewer", rows)]
 
 
-_AT_ONCE = 500
 _SELECT = (
     "SELECT key, step, run, row, row_digest, field, value_digest, kind, original, body, who, made_at,"
     f" {is_whole(e='review_edits')} FROM review_edits e"

@@ -12,7 +12,6 @@ from storage.codec import dump_json, pack, text_of
 from storage.errors import BadRecord, NotInCase
 from storage.topic import Topic
 
-_KEYS_AT_ONCE = 500
 LARGE_FIELD_BYTES = 512
 """A field whose JSON is longer is stored once per case, however many rows carry it (a document's text does)."""
 
@@ -152,10 +151,10 @@ class Rows(Topic):
             " LEFT JOIN operators o ON o.key = r.operator LEFT JOIN documents d ON d.key = r.document WHERE i.key",
             list(distances),
         )
-        rows.sort(key=lambda row: (distances[row[0]], row[0]))
+        nearest_first = sorted(rows, key=lambda row: (distances[row[0]], row[0]))
         return [
             Relative(text_of(relative), text_of(operator or ""), document, first, last)
-            for _, relative, operator, document, first, last in rows
+            for _, relative, operator, document, first, last in nearest_first
         ]
 
     def _distances(self, start: int) -> dict[int, int]:
@@ -172,14 +171,6 @@ class Rows(Topic):
             distances |= dict.fromkeys(generation, distance)
         del distances[start]
         return distances
-
-    def _query_in(self, sql: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
-        """Run a query that ends in a column, for a list of its values."""
-        rows: list[tuple[Any, ...]] = []
-        for at in range(0, len(keys), _KEYS_AT_ONCE):
-            part = keys[at : at + _KEYS_AT_ONCE]
-            rows += self._connection.query(f"{sql} IN ({', '.join('?' * len(part))})", part)
-        return rows
 
 
 def _check_unique(operator: str, records: Sequence[RowRecord]) -> None:

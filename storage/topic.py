@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from storage.checksums import is_whole
 from storage.codec import unpack, unpack_keys, unpack_names, unpack_object
@@ -12,6 +12,10 @@ from storage.errors import CaseDamaged, NotInCase
 
 if TYPE_CHECKING:
     from storage.connection import Connection
+
+
+AT_ONCE: Final = 500
+"""Values for which one statement asks."""
 
 
 class Topic:
@@ -34,6 +38,12 @@ class Topic:
             f"the case {self._path} is damaged: {what} is not as it was written",
             advice=f"`redwell case verify` lists what is damaged. {CaseDamaged.default_advice}",
         )
+
+    def _query_in(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a query that ends in a column, for a list of its values; `before` are the parameters that come first."""
+        for start in range(0, len(values), AT_ONCE):
+            part = values[start : start + AT_ONCE]
+            yield from self._connection.query(f"{sql} IN ({', '.join('?' * len(part))})", [*before, *part])
 
     def _document_key(self, document_id: str) -> int:
         row = self._connection.first("SELECT key FROM documents WHERE id = ?", [document_id])

@@ -7,14 +7,12 @@ another text than its own, is not given out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from storage.topic import Topic
 
 CHECK_BYTES: Final = 8
-AT_ONCE: Final = 500
-"""Vectors read by one statement."""
 
 
 class Vectors(Topic):
@@ -25,15 +23,8 @@ class Vectors(Topic):
         key = self._connection.first("SELECT key FROM vector_models WHERE digest = ?", [model])
         if key is None:
             return {}
-        vectors: dict[bytes, bytes] = {}
-        for start in range(0, len(texts), AT_ONCE):
-            asked = texts[start : start + AT_ONCE]
-            marks = ", ".join("?" * len(asked))
-            rows = self._connection.query(
-                f"SELECT text, body FROM vectors WHERE model = ? AND text IN ({marks})", [key[0], *asked]
-            )
-            vectors.update(_sound(model, rows))
-        return vectors
+        rows = self._query_in("SELECT text, body FROM vectors WHERE model = ? AND text", texts, [key[0]])
+        return dict(_sound(model, rows))
 
     def save(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Save vectors, all in one transaction; the latest of a text stands."""
@@ -57,7 +48,7 @@ class Vectors(Topic):
                     yield bytes(row[0]) if isinstance(row[0], bytes) else str(row[0]).encode()
 
 
-def _sound(model: str, rows: Sequence[tuple[object, ...]]) -> Iterator[tuple[bytes, bytes]]:
+def _sound(model: str, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[bytes, bytes]]:
     for text, body in rows:
         if isinstance(text, bytes) and isinstance(body, bytes):
             vector = body[:-CHECK_BYTES]

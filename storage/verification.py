@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from storage.case import Case
-from storage.checksums import RawText
-from storage.column_types import COLUMNS
+from storage.column_types import COLUMNS, RawText
 from storage.connection import Connection
 from storage.contents import Damaged, Unreadable
 from storage.difference import Difference
@@ -209,7 +209,7 @@ class _Checking:
             yield Difference("custody log", "", f"{error}")
 
 
-class Naming:
+class Naming(string.Formatter):
     """Names rows of a case as people know them, also where it is damaged."""
 
     def __init__(self, connection: Connection) -> None:
@@ -217,10 +217,24 @@ class Naming:
 
     def name(self, damage: Damaged) -> tuple[str, str]:
         """Say which part of the case a row is, and which one of them."""
-        table, values = damage.covered.table, damage.values
+        table = damage.covered.table
         pattern = _NAMES.get(table) or "{" + damage.covered.columns[0] + "}"
-        name = pattern.format_map(_Names(self, values))
+        name = self.vformat(pattern, (), damage.values)
         return PARTS[table], name + (" (its pages)" if damage.covered.checksum == "body_checksum" else "")
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Write a value of a damaged row, as a pattern of _NAMES says."""
+        number = value if isinstance(value, int) else 0
+        match format_spec:
+            case "short":
+                return _text(value)[:16]
+            case "line":
+                return str(number % LINES_PER_DOCUMENT)
+            case "line_document":
+                return self.look_up("document", number // LINES_PER_DOCUMENT)
+            case "from_1":
+                return str(number + 1)
+        return self.look_up(format_spec, value) if format_spec else _text(value)
 
     def look_up(self, what: str, key: Any) -> str:
         """Name what a row belongs to; by its number where that is damaged, too."""
@@ -266,34 +280,6 @@ _LOOK_UP: Final[Mapping[str, str]] = MappingProxyType(
         "operator": "SELECT name || ' of run ' || run FROM operators WHERE key = ?",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A value of a damaged row, as a pattern of _NAMES writes it."""
-
-    naming: Naming
-    value: Any
-
-    def __format__(self, how: str) -> str:
-        number = self.value if isinstance(self.value, int) else 0
-        match how:
-            case "short":
-                return _text(self.value)[:16]
-            case "line":
-                return str(number % LINES_PER_DOCUMENT)
-            case "line_document":
-                return self.naming.look_up("document", number // LINES_PER_DOCUMENT)
-            case "from_1":
-                return str(number + 1)
-        return self.naming.look_up(how, self.value) if how else _text(self.value)
-
-
-class _Names(dict[str, _Value]):
-    """The values of a damaged row, for `str.format_map`."""
-
-    def __init__(self, naming: Naming, values: Mapping[str, Any]) -> None:
-        super().__init__((name, _Value(naming, value)) for name, value in values.items())
 
 
 def _search_index(path: Path) -> tuple[list[Difference], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFormLayout, QSlider, QSpinBox, QWidget
 
-from desktop.buttons import choice_box, show_choice
+from desktop.buttons import choice_box, offer, show_choice
 from desktop.labels import plain_label, with_name
 from desktop.layouts import in_row
 from desktop.plain_text import plain
@@ -118,7 +118,7 @@ class BuildForm(QWidget):
 
     def _offer_documents(self, tags: list[str]) -> None:
         offers = document_offers(tags, self._space.selected_documents)
-        named = [(value, text[0].lower() + text[1:]) for text, value in offers]
+        named = [(value, text[0].lower() + text[1:]) for value, text in offers]
         _offer(self.documents, [*named, _documents("")], _documents)
 
     def _offer_models(self, facts: list[ModelFacts]) -> None:
@@ -147,8 +147,6 @@ def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
 def _offer(box: QComboBox, offers: Sequence[Choice], named: Callable[[str], Choice]) -> None:
     """Offer other choices; the one that was made stays."""
     before = box.currentData()
-    box.clear()
-    for value, text in offers:
-        box.addItem(text, value)
+    offer(box, offers)
     if before is not None:
         show_choice(box, *named(before))

@@ -15,7 +15,7 @@ from desktop.improve.plan_tree import PlanTree
 from desktop.run_queue import CONTINUABLE
 from desktop.workspace import Workspace
 from engine.worker.contract import build, queue
-from engine.worker.contract.build import BuildFiles, BuildSetup, LastBuild, PlanDetails, PlanWords, SideBySide
+from engine.worker.contract.build import BuildFiles, BuildSetup, LastBuild, PlanDetails, SideBySide
 from engine.worker.contract.events import BuildFinished, BuildProgress, BuildStarted, CaseChanged, Event, PlaceStarted
 from engine.worker.contract.queue import Question, QueueEntry
 
@@ -76,7 +76,7 @@ class Improvement(QObject):
         if not self._space.case:
             return
         if not self.tree.has_words:
-            self._space.client.ask(build.DIRECTIVES, self._take_words)
+            self._space.client.ask(build.DIRECTIVES, self.tree.show_words)
         # the question built last is chosen where none is, so the queue comes first
         self._look_at_queue(lambda: self._space.ask("pipelines.list", self._take_questions))
         self._learn()
@@ -140,9 +140,6 @@ class Improvement(QObject):
         self.pipeline, self.setup, self.trouble, self.last, self.entry = "", None, "", None, None
         self.tree.show_lines(PlanLines())
         self.question_changed.emit()
-
-    def _take_words(self, words: list[PlanWords]) -> None:
-        self.tree.show_words({plan.name: plan for plan in words})
 
     def _take_questions(self, questions: list[dict[str, Any]]) -> None:
         known = {question["path"] for question in questions}

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from desktop.buttons import choice_box
+from desktop.buttons import choice_box, offer
 from desktop.improve.diff_view import REMOVED, OnlyHereHighlighter, TextView
 from desktop.improve.improvement import Improvement
 from desktop.improve.plan_lines import PlanLine
@@ -47,11 +47,7 @@ class OutputsView(QWidget):
     def show_plan(self, plan: int, plans: Sequence[tuple[str, int]], before: int) -> None:
         """Show a plan beside `before`; `plans` are those that it can be compared with, named."""
         self._plan = plan
-        self.other.clear()
-        for name, id in plans:
-            if id != plan:
-                self.other.addItem(name, id)
-        self.other.setCurrentIndex(max(self.other.findData(before), 0))
+        offer(self.other, [(id, name) for name, id in plans if id != plan], before)
         self.title.setText(next((name for name, id in plans if id == plan), ""))
         self.title.setToolTip(plain(self.title.text()))
         self.refresh()
@@ -83,10 +79,8 @@ class OutputsView(QWidget):
         if not outputs.documents:
             self.clear("The two plans were not tried on the same documents.")
             return
-        self.document.clear()
-        for number, (id, name) in enumerate(outputs.documents, 1):
-            self.document.addItem(name or f"row {number}", id)
-        self.document.setCurrentIndex(max(self.document.findData(outputs.document), 0))
+        named = [(id, name or f"row {number}") for number, (id, name) in enumerate(outputs.documents, 1)]
+        offer(self.document, named, outputs.document)
         texts = [rows_text(outputs.left, outputs.left_reason), rows_text(outputs.right, outputs.right_reason)]
         for side, text, other in ((self.left, texts[0], texts[1]), (self.right, texts[1], texts[0])):
             if isinstance(side.highlighter, OnlyHereHighlighter):

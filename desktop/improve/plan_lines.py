@@ -40,15 +40,6 @@ class PlanLine:
     dropped: str = ""
     stands: bool = False
 
-    @property
-    def state(self) -> str:
-        """Say how it is, in a word or two."""
-        if self.dropped:
-            return "dropped"
-        if self.stands:
-            return BEST
-        return TRIED if self.score is None else "rated"
-
 
 @dataclass(slots=True)
 class PlanLines:
@@ -86,10 +77,6 @@ class PlanLines:
                 self._settle(0, event.chosen)
         return 0
 
-    def line(self, id: int) -> PlanLine | None:
-        """Return a plan by its number."""
-        return self.lines.get(id)
-
     def parent_of(self, line: PlanLine) -> int:
         """Return the plan below which one is shown, 0 for the top: the user's own, and whose parent is not known."""
         parent = line.parent or 0
@@ -97,9 +84,13 @@ class PlanLines:
 
     def state_of(self, line: PlanLine) -> str:
         """Say how a plan is: when the build is over, one was chosen, and none is being tried any more."""
-        if not self.is_finished:
-            return line.state
-        return CHOSEN if line.stands else UNTRIED if line.state == TRIED else line.state
+        if line.stands and (self.is_finished or not line.dropped):
+            return CHOSEN if self.is_finished else BEST
+        if line.dropped:
+            return "dropped"
+        if line.score is not None:
+            return "rated"
+        return UNTRIED if self.is_finished else TRIED
 
     @property
     def folder_times(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont
 from desktop.improve.plan_lines import PlanLine, PlanLines
 from desktop.labels import in_bold
 from desktop.plain_text import plain
+from desktop.rows_model import Column
 from desktop.words import counted, duration_text
 from engine.worker.contract.build import PlanWords
 from engine.worker.contract.events import Event
@@ -19,7 +20,6 @@ Index = QModelIndex | QPersistentModelIndex
 PLAN_ROLE: Final = int(Qt.ItemDataRole.UserRole)
 """The number of the plan."""
 
-COLUMNS: Final = ("Plan", "Rating", "Rows", "Time", "State")
 HINTS: Final = (
     "What was changed; a plan stands below the one that it was made from",
     "From 1, useless, to 4, nothing to improve",
@@ -42,15 +42,22 @@ class PlanTree(QAbstractItemModel):
         self._words: Mapping[str, PlanWords] = {}
         self._children: dict[int, list[int]] = {0: []}
         self._above: dict[int, int] = {}
+        self.columns: Sequence[Column[PlanLine]] = (
+            Column("Plan", self.title),
+            Column("Rating", lambda line: "" if line.score is None else f"{line.score:.2f}", is_right=True),
+            Column("Rows", lambda line: f"{line.rows:,}" if line.rows else "", is_right=True),
+            Column("Time", _time_of, is_right=True),
+            Column("State", lambda line: self.lines.state_of(line)),  # noqa: PLW0108 - of the lines that are shown then
+        )
 
     @property
     def has_words(self) -> bool:
         """Say whether directives are known in words."""
         return bool(self._words)
 
-    def show_words(self, words: Mapping[str, PlanWords]) -> None:
+    def show_words(self, words: Sequence[PlanWords]) -> None:
         """Name directives by these titles, and explain them."""
-        self._words = words
+        self._words = {plan.name: plan for plan in words}
         for id in self._above:
             self._tell(id)
 
@@ -105,7 +112,7 @@ class PlanTree(QAbstractItemModel):
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 - Qt's default
         """Return the index of a child."""
         children = self._children.get(_plan(parent), [])
-        if not (0 <= row < len(children) and 0 <= column < len(COLUMNS)) or parent.column() > 0:
+        if not (0 <= row < len(children) and 0 <= column < len(self.columns)) or parent.column() > 0:
             return QModelIndex()
         return self.createIndex(row, column, children[row])
 
@@ -119,50 +126,38 @@ class PlanTree(QAbstractItemModel):
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
         """Return the number of columns."""
-        return len(COLUMNS)
+        return len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the titles."""
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _side(section)
+            return self.columns[section].side
         if role == Qt.ItemDataRole.ToolTipRole:
             return HINTS[section]
-        return COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
+        return self.columns[section].title if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell."""
-        line = self.lines.line(_plan(index)) if index.isValid() else None
+        line = self.lines.lines.get(_plan(index)) if index.isValid() else None
         if line is None:
             return None
         answers: dict[int, Callable[[], Any]] = {
-            int(Qt.ItemDataRole.DisplayRole): lambda: self._text(line, index.column()),
+            int(Qt.ItemDataRole.DisplayRole): lambda: self.columns[index.column()].text(line),
             int(Qt.ItemDataRole.AccessibleTextRole): lambda: self._spoken(line, index.column()),
             int(Qt.ItemDataRole.ToolTipRole): lambda: self._tip(line),
-            int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(index.column()),
+            int(Qt.ItemDataRole.TextAlignmentRole): lambda: self.columns[index.column()].side,
             int(Qt.ItemDataRole.FontRole): lambda: in_bold(QFont()) if line.stands else None,
             PLAN_ROLE: lambda: line.id,
         }
         answer = answers.get(int(role))
         return None if answer is None else answer()
 
-    def _text(self, line: PlanLine, column: int) -> str:
-        match COLUMNS[column]:
-            case "Plan":
-                return self.title(line)
-            case "Rating":
-                return "" if line.score is None else f"{line.score:.2f}"
-            case "Rows":
-                return f"{line.rows:,}" if line.rows else ""
-            case "Time":
-                return "" if line.seconds is None or not line.rows else duration_text(line.seconds)
-        return self.lines.state_of(line)
-
     def _spoken(self, line: PlanLine, column: int) -> str:
         """Say in the first cell of a row all that the row says."""
         if column:
-            return self._text(line, column)
+            return self.columns[column].text(line)
         rated = f", rated {line.score:.2f} of 4 on {counted(line.rows, 'row')}" if line.score is not None else ""
         return f"{self.title(line)}{rated}, {self.lines.state_of(line)}"
 
@@ -202,13 +197,12 @@ class PlanTree(QAbstractItemModel):
         return id == other
 
     def _tell(self, id: int) -> None:
-        self.dataChanged.emit(self.index_of(id), self.index_of(id, len(COLUMNS) - 1))
+        self.dataChanged.emit(self.index_of(id), self.index_of(id, len(self.columns) - 1))
 
 
 def _plan(index: Index) -> int:
     return int(index.internalId()) if index.isValid() else 0
 
 
-def _side(column: int) -> Qt.AlignmentFlag:
-    is_number = COLUMNS[column] in ("Rating", "Rows", "Time")
-    return (Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft) | Qt.AlignmentFlag.AlignVCenter
+def _time_of(line: PlanLine) -> str:
+    return "" if line.seconds is None or not line.rows else duration_text(line.seconds)

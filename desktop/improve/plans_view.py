@@ -96,7 +96,7 @@ class PlansView(QWidget):
     def refresh(self) -> None:
         """Ask for the chosen plan anew."""
         model, plan = self._improvement.tree, self.current
-        line = model.lines.line(plan)
+        line = model.lines.lines.get(plan)
         if line is None:
             self.change.clear(_NO_PLAN)
             self.outputs.clear(_NO_PLAN)

@@ -12,18 +12,18 @@ from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QTabWidget, QWidget
 
 from desktop.actions import Actions, offer_on_right_click
-from desktop.case_dialogs import ask_for_files, ask_for_folder, ask_for_watched_folder
-from desktop.documents_model import COLUMNS, DocumentsModel
+from desktop.case_dialogs import ask_for_files, ask_for_folder, choose_folder
+from desktop.documents_model import DocumentsModel
 from desktop.facets import FacetsPanel
 from desktop.failures_view import FailuresView, outer_file
 from desktop.hits_view import HitsView
 from desktop.ingest_panel import IngestPanel
 from desktop.labels import plain_label, with_name
 from desktop.layouts import in_column, in_row, split, stacked
-from desktop.paged_model import ROW_ROLE
 from desktop.place import Place
 from desktop.plain_text import plain
 from desktop.question_box import YesOrNo, ask_yes_or_no, input_dialog
+from desktop.rows_model import ROW_ROLE
 from desktop.run_queue import these_documents
 from desktop.searches import SearchesButton
 from desktop.selected_rows import DocumentsSelection
@@ -39,19 +39,6 @@ from engine.worker.contract.documents import ListedDocument, NewToQuestion, Remo
 from engine.worker.contract.search import SavedSearch
 
 _TYPING_MILLISECONDS = 250
-_WIDTHS = {
-    "star": 58,
-    "name": 240,
-    "type": 55,
-    "pages": 55,
-    "text": 95,
-    "language": 72,
-    "year": 50,
-    "size": 70,
-    "copies": 58,
-    "tags": 92,
-    "hash": 104,
-}
 
 
 class DocumentsPlace(Place):
@@ -100,30 +87,26 @@ class DocumentsPlace(Place):
 
     def add_actions(self, actions: Actions) -> None:
         """Add what can be done with documents, and with a page."""
-        add = actions.add
-        add("&Search the documents…", self._focus_search, menu="Documents", shortcut="Ctrl+F", icon_name="search")
-        add("&Count a list of terms…", self.count_terms, menu="Documents", shortcut="Ctrl+Alt+Shift+F")
-        add("Sa&ve this search…", self.searches.ask_to_save, menu="Documents", shortcut="Ctrl+Alt+Shift+S")
-        add("Filter by &name…", self.names.setFocus, menu="Documents", shortcut="Ctrl+L")
+        add = partial(actions.add, menu="Documents")
+        add("&Search the documents…", self._focus_search, shortcut="Ctrl+F", icon_name="search")
+        add("&Count a list of terms…", self.count_terms, shortcut="Ctrl+Alt+Shift+F")
+        add("Sa&ve this search…", self.searches.ask_to_save, shortcut="Ctrl+Alt+Shift+S")
+        add("Filter by &name…", self.names.setFocus, shortcut="Ctrl+L")
         of_rows = [
-            add(
-                "&Open the document", self.open_current, menu="Documents", shortcut="Ctrl+Return", icon_name="documents"
-            ),
-            add("&Star, or take the star off", self.toggle_star, menu="Documents", shortcut="Ctrl+D", icon_name="star"),
-            add("Add a &tag…", self.ask_tag, menu="Documents", shortcut="Ctrl+Shift+T", icon_name="tag"),
-            add("&Remove a tag…", self.ask_untag, menu="Documents", shortcut="Ctrl+Alt+Shift+T"),
+            add("&Open the document", self.open_current, shortcut="Ctrl+Return", icon_name="documents"),
+            add("&Star, or take the star off", self.toggle_star, shortcut="Ctrl+D", icon_name="star"),
+            add("Add a &tag…", self.ask_tag, shortcut="Ctrl+Shift+T", icon_name="tag"),
+            add("&Remove a tag…", self.ask_untag, shortcut="Ctrl+Alt+Shift+T"),
         ]
         self._own_keys = [
-            add("Remove from the &case…", self.ask_removal, menu="Documents", shortcut="Del"),
-            add("&Put back into the case", self.put_back, menu="Documents", shortcut="Ctrl+Shift+Del"),
+            add("Remove from the &case…", self.ask_removal, shortcut="Del"),
+            add("&Put back into the case", self.put_back, shortcut="Ctrl+Shift+Del"),
         ]
         self._hold_keys(on=False)
-        again = add(
-            "Read again by &OCR", self.read_by_ocr, menu="Documents", shortcut="Ctrl+Shift+O", icon_name="retry"
-        )
+        again = add("Read again by &OCR", self.read_by_ocr, shortcut="Ctrl+Shift+O", icon_name="retry")
         offer_on_right_click(self.table, [*of_rows, *self._own_keys, again])
-        add("As&k about the new documents", self.ask_new, menu="Documents", shortcut="Shift+F6", icon_name="question")
-        add("Show &all documents", self.clear_filters, menu="Documents", shortcut="Ctrl+Shift+L")
+        add("As&k about the new documents", self.ask_new, shortcut="Shift+F6", icon_name="question")
+        add("Show &all documents", self.clear_filters, shortcut="Ctrl+Shift+L")
 
     def show_document(self, document: str, page: int = 1, line: int = 0) -> None:
         """Open a page beside the table."""
@@ -177,7 +160,7 @@ class DocumentsPlace(Place):
         if not self.workspace.case:
             self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
             return
-        ask_for_watched_folder(self, self.watched.watch)
+        choose_folder(self, "Watch a folder for new files", self.watched.watch)
 
     def ask_new(self) -> None:
         """Ask the question that was asked last about the documents that are new to it, and about them alone."""
@@ -356,8 +339,6 @@ class DocumentsPlace(Place):
         table.horizontalHeader().setSectionsMovable(True)
         table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
         table.setSortingEnabled(True)
-        for column, (key, _) in enumerate(COLUMNS):
-            table.setColumnWidth(column, _WIDTHS[key])
         table.activated.connect(lambda index: self.open_current())
         table.doubleClicked.connect(lambda index: self.open_current())
         return table

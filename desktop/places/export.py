@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.actions import Actions
-from desktop.buttons import choice_box, push_button
+from desktop.buttons import choice_box, offer, push_button
 from desktop.check_boxes import CheckBox, RadioButton
 from desktop.file_dialogs import save_dialog
 from desktop.labels import SaidLabel, with_name
 from desktop.layouts import REST, holder, in_column, in_row
 from desktop.opening import open_outside
+from desktop.permission import granted
 from desktop.place import Place
 from desktop.results_layout import run_text
 from desktop.selected_rows import MOST_SELECTED
@@ -251,13 +252,8 @@ class ExportPlace(Place):
         return row
 
     def _show_runs(self, runs: list[RunEntry]) -> None:
-        before = self._wanted or self.runs.currentData()
-        self._wanted = ""
-        self.runs.clear()
-        for run in runs:
-            if run.rows is not None:
-                self.runs.addItem(run_text(run), run.id)
-        self.runs.setCurrentIndex(max(self.runs.findData(before), 0))
+        wanted, self._wanted = self._wanted or None, ""
+        offer(self.runs, [(run.id, run_text(run)) for run in runs if run.rows is not None], wanted)
         if not self.runs.count():
             self.told.setText(_EMPTY)
         elif self.told.text() == _EMPTY:
@@ -359,7 +355,7 @@ class ExportPlace(Place):
             self.told.setText("Nothing was written.")
             self._show_job()
             if (refusal := self.workspace.job.refusal) is not None:
-                allow = self.workspace.while_open(lambda: self.export(**refusal.granted({})))
+                allow = self.workspace.while_open(lambda: self.export(**granted(refusal, {})))
                 self.workspace.permission_wanted.emit(refusal, allow)
 
     def _case_opened(self) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QTabWidget, QWidget
 
 from desktop.actions import Actions
-from desktop.buttons import choice_box, push_button
+from desktop.buttons import choice_box, offer, push_button
 from desktop.improve.build_form import BuildForm
 from desktop.improve.choice_view import ChoiceView, points_of_lines, points_of_report
 from desktop.improve.improvement import Improvement
@@ -177,10 +177,8 @@ class ImprovePlace(Place):
             self.tabs.setCurrentWidget(self.choice)
 
     def _show_questions(self) -> None:
-        self.questions.clear()
-        for question in self.improvement.questions:
-            self.questions.addItem(question["name"], question["path"])
-        self.questions.setCurrentIndex(self.questions.findData(self.improvement.pipeline))
+        known = [(question["path"], question["name"]) for question in self.improvement.questions]
+        offer(self.questions, known, self.improvement.pipeline)
         self._show()
 
     def _show_question(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -266,17 +266,6 @@ class ModelsPlace(Place):
         self.status.setText(text)
 
 
-_TITLES: Final = {
-    "purpose": "For",
-    "why": "On this computer",
-    "speed": "Speed",
-    "origin": "From",
-    "licence": "Licence",
-    "sha256": "SHA-256",
-    "path": "Place",
-}
-
-
 def speed_text(row: ModelFacts) -> str:
     """Write how fast a model reads and writes, as far as that is known."""
     speed = row.speed
@@ -313,6 +302,23 @@ COLUMNS: Sequence[Column[ModelFacts]] = (
 )
 
 
+def judged_text(row: ModelFacts) -> str:
+    """Say what to expect of a model on this computer, and why."""
+    context = f" Its context is {row.context_tokens:,} tokens." if row.context_tokens else ""
+    return f"{row.verdict}: {row.why}.{context}" if row.why else row.verdict
+
+
+FACTS: Final[Mapping[str, Callable[[ModelFacts], str]]] = {
+    "For": lambda row: row.purpose,
+    "On this computer": judged_text,
+    "Speed": lambda row: f"{speed_text(row)}  {speed_tip(row)}".strip(),
+    "From": lambda row: f"{row.made_by}, {row.source}" if row.made_by else row.source,
+    "Licence": lambda row: row.licence,
+    "SHA-256": lambda row: row.sha256 or "not known yet: choose Verify",
+    "Place": lambda row: row.path if row.installed else "",
+}
+
+
 class ModelDetails(QWidget):
     """All that is known of one model; every fact can be selected and copied."""
 
@@ -321,26 +327,13 @@ class ModelDetails(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setColumnStretch(1, 1)
-        self._facts: dict[str, SaidLabel] = {}
-        for place, (key, title) in enumerate(_TITLES.items()):
-            fact = SaidLabel(title, wraps=True)
+        self.facts = {title: SaidLabel(title, wraps=True) for title in FACTS}
+        for place, (title, fact) in enumerate(self.facts.items()):
             fact.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(plain_label(title), place, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(fact, place, 1)
-            self._facts[key] = fact
 
     def show_model(self, row: ModelFacts) -> None:
         """Show a model."""
-        made = f"{row.made_by}, {row.source}" if row.made_by else row.source
-        context = f" Its context is {row.context_tokens:,} tokens." if row.context_tokens else ""
-        facts = {
-            "purpose": row.purpose,
-            "why": f"{row.verdict}: {row.why}.{context}" if row.why else row.verdict,
-            "speed": f"{speed_text(row)}  {speed_tip(row)}".strip(),
-            "origin": made,
-            "licence": row.licence,
-            "sha256": row.sha256 or "not known yet: choose Verify",
-            "path": row.path if row.installed else "",
-        }
-        for key, text in facts.items():
-            self._facts[key].setText(text)
+        for title, text in FACTS.items():
+            self.facts[title].setText(text(row))

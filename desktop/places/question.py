@@ -403,7 +403,7 @@ class QuestionPlace(Place):
             self._show_files()
 
     def _show_state(self) -> None:
-        if self.document.file.path:
+        if not self.document.file.is_ours:
             self._remember(self.document.file.path)
 
     def _show_problems(self) -> None:
@@ -462,9 +462,7 @@ class QuestionPlace(Place):
         return texts_of(self.workspace.settings, self._key())
 
     def _remember(self, path: str) -> None:
-        """Keep pipelines that lie elsewhere; those beside the case are found by looking."""
-        if path.startswith(str(self.document.file.folder)):
-            return
+        """Keep a pipeline that lies elsewhere; those beside the case are found by looking."""
         paths = [path, *(other for other in self._elsewhere() if other != path)]
         self.workspace.settings.setValue(self._key(), paths[:MOST_ELSEWHERE])
 

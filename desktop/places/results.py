@@ -10,12 +10,13 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions, offer_on_right_click
-from desktop.paged_model import NOT_HERE, ROW_ROLE
+from desktop.paged_model import NOT_HERE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
 from desktop.results_model import ResultsModel
 from desktop.results_review import ResultsReview
 from desktop.results_table import ResultsTable
+from desktop.rows_model import ROW_ROLE
 from desktop.selected_rows import SelectedRows
 from desktop.viewer import Viewer
 from desktop.words import counted
@@ -101,19 +102,8 @@ class ResultsPlace(Place):
         self._follow.stop()
         self._awaits_row = False
         self.workspace.client.forget(self._finding)
-        viewers = self.evidence.viewer, self.answers.viewer
-        for part in (
-            self.model,
-            self.evidence,
-            *viewers,
-            self.names,
-            self.answers,
-            self.charts,
-            self.parts.timeline,
-            self.parts.network,
-            self.groups,
-            self.parts.ledger,
-        ):
+        beside = self.evidence, self.evidence.viewer, self.answers, self.answers.viewer, self.names
+        for part in (self.model, *beside, *self.parts.pictures, self.parts.ledger):
             part.stop()
 
     def undo(self) -> None:
@@ -157,10 +147,11 @@ class ResultsPlace(Place):
         add("Save revie&wed rows as right answers…", review.ask_gold, "Ctrl+Alt+W", "save")
         add("Where this na&me comes from", self.show_name, "Ctrl+M", "merge")
         add("Mer&ge the selected names", self.merge_selected, "Ctrl+Shift+M", "merge")
-        add("C&harts", self.parts.show_charts, "Ctrl+H", "chart")
-        add("&Timeline of the rows", self.parts.show_timeline, "Ctrl+Alt+H")
-        add("Who with w&hom: a network of the rows", self.parts.show_network, "Ctrl+Alt+K")
-        add("Le&dger: what became of files and rows", self.parts.show_ledger, "Ctrl+Alt+J")
+        parts = self.parts
+        add("C&harts", lambda: parts.open_tab(parts.charts), "Ctrl+H", "chart")
+        add("&Timeline of the rows", lambda: parts.open_tab(parts.timeline), "Ctrl+Alt+H")
+        add("Who with w&hom: a network of the rows", lambda: parts.open_tab(parts.network), "Ctrl+Alt+K")
+        add("Le&dger: what became of files and rows", lambda: parts.open_tab(parts.ledger), "Ctrl+Alt+J")
         offer_on_right_click(self.table, [*self._own_keys[2:], *of_cells])
         self._enable_keys()
 
@@ -356,12 +347,12 @@ class ResultsPlace(Place):
     def _review(self, run: str) -> None:
         """Show the rows of a run."""
         self.show_run(run)
-        self.parts.show_table()
+        self.parts.open_tab(self.parts.rows)
 
     def _audit(self, run: str) -> None:
         """Show what became of all files and rows of a run."""
         self.show_run(run)
-        self.parts.show_ledger()
+        self.parts.open_tab(self.parts.ledger)
 
     def _wait_for_answer(self) -> None:
         """Show the next run that ends: it is the one with the question that is asked again."""
@@ -421,8 +412,8 @@ class ResultsPlace(Place):
 
     def _refresh_pictures(self) -> None:
         """Have what is shown of the rows besides the table counted anew."""
-        for part in (self.groups, self.charts, self.parts.timeline, self.parts.network):
-            part.refresh()
+        for picture in self.parts.pictures:
+            picture.refresh()
 
     def _show_evidence(self, row: str, column: str, inside: str) -> None:
         """Open the evidence of a cell that was picked elsewhere than in the table."""
@@ -438,7 +429,7 @@ class ResultsPlace(Place):
     def _pick(self, column: str, value: str, document: str) -> None:
         """Show the rows that a mark of a chart stands for; it counts those of one document where the table does."""
         self._document = document or self._document
-        self.parts.show_table()
+        self.parts.open_tab(self.parts.rows)
         if value:
             self.table.set_filter(column, f"={value}")
         else:

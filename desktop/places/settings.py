@@ -39,7 +39,6 @@ class SettingsPlace(Place):
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
-        self._numbers: dict[str, QSpinBox] = {}
         self.encryption = EncryptionBox(workspace)
         boxes = (self._looks(), self._reading(), self._models(), self.encryption, self._privacy())
         page = holder(*boxes, REST, margins=None)
@@ -112,7 +111,6 @@ class SettingsPlace(Place):
         box.setKeyboardTracking(False)
         box.setValue(number_of(self.workspace.settings, key))
         box.valueChanged.connect(lambda value: self._keep(key, value))
-        self._numbers[key] = box
         return box
 
     def _keep(self, key: str, value: int) -> None:

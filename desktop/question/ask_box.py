@@ -7,22 +7,25 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from desktop.buttons import push_button
+from desktop.buttons import choice_box, offer, push_button
 from desktop.labels import SaidLabel, with_name
 from desktop.layouts import holder, in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.chips import Chips
-from desktop.question.documents_choice import DocumentsChoice
 from desktop.question.preview import PreviewPanel
-from desktop.run_queue import ALL_DOCUMENTS, input_text
+from desktop.run_queue import ALL_DOCUMENTS, document_offers, input_text, these_documents
 from desktop.words import counted, spoken_duration
 from desktop.workspace import Workspace
+from engine.worker.contract.documents import TAGS
 
 _ESTIMATE_MILLISECONDS = 300
+_TYPING_MILLISECONDS = 400
+_SEARCH = "search"
 _NO_TABLE = "Type what you want to know and choose Propose a table, or choose a question below."
 _OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced, or make it your own."
 _MADE_OWN = "It is one plain question now, without the steps of the ready-made one. Change the columns as you like."
@@ -395,3 +398,61 @@ def estimate_text(given: str, count: int, forecast: dict[str, Any] | None) -> st
     if forecast["seconds"] is None:
         return f"{which}, time not measured yet"
     return f"{which}, about {spoken_duration(forecast['seconds'])}"
+
+
+class DocumentsChoice(QWidget):
+    """Which documents a question reads: a box to choose from, and for a search a line for its words."""
+
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._space = workspace
+        self.box = choice_box("Documents that the question reads")
+        self.box.setSizeAdjustPolicy(self.box.SizeAdjustPolicy.AdjustToContents)
+        self.words = QLineEdit(placeholderText='words, "a phrase", offic*', clearButtonEnabled=True)
+        self.words.setAccessibleName("Words that the documents have")
+        self.words.setMinimumWidth(150)
+        self.words.hide()
+        self._typing = QTimer(self, interval=_TYPING_MILLISECONDS, singleShot=True)
+        self._typing.timeout.connect(self.changed)
+        in_row(self.box, self.words, on=self)
+        self.box.activated.connect(lambda index: self._chosen())
+        self.words.textChanged.connect(lambda text: self._typing.start())
+        self._offer([])
+
+    @property
+    def value(self) -> str:
+        """Return the choice as an `--input`."""
+        data = str(self.box.currentData() or ALL_DOCUMENTS)
+        if data != _SEARCH:
+            return data
+        words = self.words.text().strip()
+        return ALL_DOCUMENTS + urlencode({"words": words}) if words else ALL_DOCUMENTS
+
+    def look(self) -> None:
+        """Bring what can be chosen up to date: tags in use, and what is selected."""
+        self._space.ask(TAGS, self._offer)
+
+    def reset(self) -> None:
+        """Choose all documents, as at first."""
+        with QSignalBlocker(self.words):
+            self.words.clear()
+        self.box.setCurrentIndex(0)
+        self.words.hide()
+
+    def _offer(self, tags: list[str]) -> None:
+        before, was = self.box.currentData(), self.value
+        selected = self._space.selected_documents
+        if str(before or "").startswith(f"{ALL_DOCUMENTS}document="):  # others are selected now, or none
+            before = these_documents(selected)
+        offer(self.box, [*document_offers(tags, selected), (_SEARCH, "Documents that match a search…")], before)
+        if self.value != was:
+            self.changed.emit()
+
+    def _chosen(self) -> None:
+        is_search = self.box.currentData() == _SEARCH
+        self.words.setVisible(is_search)
+        if is_search:
+            self.words.setFocus()
+        self.changed.emit()

@@ -51,8 +51,7 @@ class OperatorForm(QWidget):
         self._name.edited.connect(lambda name: self._tell("name", {"do": "rename", "name": name or ""}))
         self._layout.addRow("Name", self._name)
         self._type = choice_box("Type")
-        for type_name in types:
-            self._type.addItem(type_name)
+        self._type.addItems(list(types))
         self._type.setToolTip(plain(self._form["help"]))
         self._type.activated.connect(lambda index: self._set(["type"], self._type.currentText(), do="set"))
         self._layout.addRow("Type", self._type)

@@ -9,19 +9,19 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
-from desktop.buttons import choice_box, push_button, tool_button
+from desktop.buttons import choice_box, offer, push_button, tool_button
 from desktop.client import Answer, Failed
 from desktop.evidence_panel import EvidencePanel
 from desktop.labels import SaidLabel, with_name
 from desktop.layouts import in_column, in_row, split
-from desktop.paged_model import ROW_ROLE
-from desktop.permission import Refusal
+from desktop.permission import granted
 from desktop.results_model import ResultsModel
 from desktop.results_table import ResultsTable
+from desktop.rows_model import ROW_ROLE
 from desktop.words import counted
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
-from engine.worker.contract.events import Event, ModelLoading, OperatorProgress, Tried
+from engine.worker.contract.events import CommandFailed, Event, ModelLoading, OperatorProgress, Tried
 from engine.worker.contract.results import TABLE, ShownRow, TableInfo
 from engine.worker.contract.reviews import JUDGE
 
@@ -53,7 +53,9 @@ class PreviewPanel(QWidget):
         self._space = workspace
         self._case = self._run = ""
         self._seed = 0
-        self._is_ours = self._is_outdated = False
+        self.is_going = False
+        """A preview is being made."""
+        self._is_outdated = False
         self._question = ""  # which documents there are, or what the table is
         self._given: dict[str, Any] = {}
         self._allowed: dict[str, Any] = {}
@@ -79,30 +81,22 @@ class PreviewPanel(QWidget):
         self.look()
         self.clear()
 
-    @property
-    def is_going(self) -> bool:
-        """Say whether a preview is being made."""
-        return self._is_ours
-
     def look(self) -> None:
         """Offer the documents that can be tried: drawn ones, the first, those that are selected."""
-        before = self.which.currentData()
-        self.which.clear()
-        self.which.addItem("Three documents, at random", DRAWN)
-        self.which.addItem("The first three documents", FIRST)
+        offers = [(DRAWN, "Three documents, at random"), (FIRST, "The first three documents")]
         if count := len(self._space.selected_documents[:MOST_SELECTED]):
-            self.which.addItem(f"{counted(count, 'selected document')}", SELECTED)
-        self.which.setCurrentIndex(max(self.which.findData(before), 0))
+            offers.append((SELECTED, counted(count, "selected document")))
+        offer(self.which, offers)
         self._show_buttons()
 
     def start(self, text: str, given: str, directory: str) -> None:
         """Try a pipeline on documents of a choice (`--input`), those that the box says."""
-        if self._is_ours:
+        if self.is_going:
             return
         if self._space.job.is_going:
             self.status.setText(_BUSY)
             return
-        self._allowed, self._is_ours, self._is_outdated = {}, True, False
+        self._allowed, self.is_going, self._is_outdated = {}, True, False
         self._given = {"text": text, "case": self._space.case, "directory": directory}
         self.status.setText("Choosing documents…")
         self._show_buttons()
@@ -123,7 +117,7 @@ class PreviewPanel(QWidget):
         rows = (self.model.result(number) for number in range(self.model.rowCount() if by_rows else 0))
         self._told |= {row.id for row in rows if row is not None and row.verdict == "rejected"}
         self._is_outdated = True
-        if self._run and not self._is_ours:
+        if self._run and not self.is_going:
             self.status.setText(_OUTDATED)
 
     def clear(self) -> None:
@@ -199,9 +193,9 @@ class PreviewPanel(QWidget):
 
     def _give_up(self) -> None:
         """Take nothing any more of what is being made: it is of another question."""
-        is_begun = self._is_ours and "documents" in self._given
+        is_begun = self.is_going and "documents" in self._given
         self._space.client.forget(self._question)
-        self._given, self._is_ours = {}, False
+        self._given, self.is_going = {}, False
         if is_begun:
             self._space.job.cancel()
 
@@ -217,17 +211,17 @@ class PreviewPanel(QWidget):
 
     def _end(self, told: str) -> None:
         """Say why no preview is made."""
-        self._is_ours = False
+        self.is_going = False
         self.status.setText(told)
         self._show_buttons()
 
     def _drop(self) -> None:
         """Show no more what cannot be asked about: the case of a trial goes with the next one, and with its worker."""
-        if self._run and not self._is_ours:
+        if self._run and not self.is_going:
             self.clear()
 
     def _take(self, event: Event) -> None:
-        if not self._is_ours:
+        if not self.is_going:
             if isinstance(event, Tried):  # of the steps, under Advanced
                 self._drop()
             return
@@ -257,8 +251,8 @@ class PreviewPanel(QWidget):
         self.shown.emit()
 
     def _failed(self, message: str, advice: str) -> None:
-        if self._is_ours:
-            self._is_ours = False
+        if self.is_going:
+            self.is_going = False
             self.status.setText(f"{message}. {advice}".replace("..", ".").strip())
             is_begun = "documents" in self._given  # else what was refused was an earlier job
             if is_begun and (refusal := self._space.job.refusal) is not None:
@@ -266,15 +260,15 @@ class PreviewPanel(QWidget):
                 self._space.permission_wanted.emit(refusal, lambda: self._allow(given, refusal))
         self._show_buttons()
 
-    def _allow(self, given: dict[str, Any], refusal: Refusal) -> None:
+    def _allow(self, given: dict[str, Any], refusal: CommandFailed) -> None:
         """Try again what was refused, unless another question was asked since."""
         if given is self._given:
-            self._allowed, self._is_ours = refusal.granted(self._allowed), True
+            self._allowed, self.is_going = granted(refusal, self._allowed), True
             self._try(given["documents"])
 
     def _finished(self, code: int) -> None:
-        if self._is_ours:
-            self._is_ours = False
+        if self.is_going:
+            self.is_going = False
             if code:
                 self.status.setText("Stopped. Replies that had come are kept.")
         self._show_buttons()
@@ -282,8 +276,8 @@ class PreviewPanel(QWidget):
     def _show_buttons(self) -> None:
         has_rows = bool(self._run) and self.model.rowCount() > 0
         for button in (self.right, self.wrong):
-            button.setVisible(has_rows and not self._is_ours)
-        self.cancel.setVisible(self._is_ours and self._space.job.is_going)
+            button.setVisible(has_rows and not self.is_going)
+        self.cancel.setVisible(self.is_going and self._space.job.is_going)
         self.again.setVisible(self.which.currentData() == DRAWN)
         self.again.setEnabled(not self._space.job.is_going)
 

@@ -17,16 +17,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.buttons import choice_box, push_button
+from desktop.buttons import choice_box, offer, push_button
 from desktop.labels import plain_label, with_name
 from desktop.layouts import in_column, in_row, split
-from desktop.permission import Refusal
+from desktop.permission import granted
 from desktop.plain_text import plain
 from desktop.question.document import PipelineDocument
 from desktop.theme import fixed_font
 from desktop.words import counted
 from desktop.workspace import Workspace
-from engine.worker.contract.events import Event, ModelLoading, OperatorProgress, Tried
+from engine.worker.contract.events import CommandFailed, Event, ModelLoading, OperatorProgress, Tried
 
 _DATA = Qt.ItemDataRole.UserRole
 FIRST = 3
@@ -152,14 +152,8 @@ class TryPanel(QWidget):
         self.status.setText("See on a few documents what the model is told and what it answers, before you run it.")
 
     def _offer_operators(self) -> None:
-        before = self.until.currentData()
-        self.until.clear()
-        self.until.addItem("the end", "")
-        for card in self._document.cards:
-            if card["step"]:
-                self.until.addItem(card["name"], card["name"])
-        index = self.until.findData(before)
-        self.until.setCurrentIndex(max(index, 0))
+        names = [card["name"] for card in self._document.cards if card["step"]]
+        offer(self.until, [("", "the end"), *zip(names, names, strict=True)])
         self._show_job()
 
     def _show_job(self) -> None:
@@ -193,10 +187,10 @@ class TryPanel(QWidget):
                 self._workspace.permission_wanted.emit(refusal, lambda: self._allow(text, refusal))
         self._show_job()
 
-    def _allow(self, text: str, refusal: Refusal) -> None:
+    def _allow(self, text: str, refusal: CommandFailed) -> None:
         """Try again what was refused, unless it was changed since or another question was opened."""
         if text == self._document.text:
-            self._allowed = refusal.granted(self._allowed)
+            self._allowed = granted(refusal, self._allowed)
             self._begin()
 
     def _finished(self, code: int) -> None:

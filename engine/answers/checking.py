@@ -13,8 +13,9 @@ from typing import Any
 from engine.answers.contract import Answer, Dropped, Item, Method
 from engine.answers.reply import Form
 from engine.answers.shown import Shown
-from engine.answers.specs import Spec, has_content, read_spec
+from engine.answers.specs import has_content, read_spec
 from engine.answers.support import FREE_TYPES, Support, quoted, shared_words, support, without_number
+from engine.language.schema_types import Type
 from engine.values.base import ORIGINAL, Normalised, ValueType
 
 MOST_BESIDE = 12
@@ -59,7 +60,7 @@ class Checker:
                 items.append(checked)
         return Checked(Answer(tuple(items), tuple(dropped), signals, headers), tuple(complaints))
 
-    def item(self, spec: Spec, written: Mapping[str, Any], *, claim: str = "verbatim") -> Item | Dropped:
+    def item(self, spec: Type, written: Mapping[str, Any], *, claim: str = "verbatim") -> Item | Dropped:
         """Check one item: spans, quotes, and each leaf of its value."""
         cited = _checked_places(self.shown, written["spans"])
         if isinstance(cited, str):

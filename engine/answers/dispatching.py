@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.answers.contract import Answer, Item, Shape, Status
-from engine.answers.contradicting import contradict
 from engine.answers.pointing import Pointer
+from engine.answers.specs import contradict
 
 Move = Literal["ship", "widen", "reread", "not_found", "clarify", "conflict"]
 

@@ -63,15 +63,6 @@ def parse_schema(types: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def parse_form(types: Sequence[str]) -> str:
-    """Describe it in words."""
-    kinds, shapes = (" or ".join(f'"{name}"' for name in names) for names in (types, PARSED_SHAPES))
-    return (
-        f'{{"keywords": [text, ...], "scope": [text, ...], "answer_type": {kinds}, "answer_shape": {shapes}, '
-        '"clarification": text or null}'
-    )
-
-
 def parsed_of(question: str, reply: Mapping[str, Any]) -> Parsed:
     """Read a reply of the model."""
     return Parsed(

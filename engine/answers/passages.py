@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from engine.answers.shown import Shown
 from engine.documents.headings import Heading
 from engine.text.numbered_text import NumberedText
-from engine.text.ranking import PIECE_CHARACTERS, best, fused, rank_by_embedding, rank_by_text
+from engine.text.ranking import PIECE_CHARACTERS, Embed, best, rank
 
 Retrieval = Literal["hybrid", "fts", "embedding", "whole"]
 
-Embed = Callable[[Sequence[str]], Awaitable[NDArray[np.float32]]]
 CountTokens = Callable[[str], int]
 
 
@@ -57,23 +53,18 @@ class Passages:
 
         `question` alone is embedded: key words beside it would blur what it means.
         """
-        texts = self.texts()
-        by_text = rank_by_text(query, texts) if how != "embedding" else []
-        by_embedding = await rank_by_embedding(question, texts, embed) if how in ("hybrid", "embedding") else []
-        return best(fused(by_text, by_embedding) if by_text and by_embedding else by_text or by_embedding, len(texts))
+        return best(await rank(how, query, self.texts(), embed, meant=question), len(self.ranges))
 
 
-def choose(
-    passages: Passages, order: Sequence[int], *, first: Sequence[int], budget: int, count: CountTokens
-) -> Shown | None:
-    """Show the passages of `first` and then those of `order` while they fit `budget` (tokens); None: nothing fits in.
+def choose(passages: Passages, order: Sequence[int], *, budget: int, count: CountTokens) -> Shown | None:
+    """Show passages, each once in `order`, while they fit `budget` (tokens); None: there are none.
 
     The first passage is always shown: a budget too small for it is for the question to find out.
     """
     texts = passages.texts()
     chosen: list[int] = []
     used = 0
-    for place in dict.fromkeys([*first, *order]):
+    for place in dict.fromkeys(order):
         size = count(texts[place]) + 4 * len(passages.ranges[place])
         if chosen and used + size > budget:
             continue

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Item
-from engine.answers.contradicting import contradict, same_unit
 from engine.answers.shown import Shown
+from engine.answers.specs import contradict, same_unit
 from engine.text.normalise import plain, stems
 from engine.values.base import ValueType
 

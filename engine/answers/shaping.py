@@ -71,7 +71,7 @@ def merge(before: Answer, after: Answer, shape: Shape) -> Answer:
 
 
 def _overlap(one: Item, other: Item) -> bool:
-    return any(a.first <= b.last and b.first <= a.last for a in one.spans for b in other.spans)
+    return any(a.overlaps(b) for a in one.spans for b in other.spans)
 
 
 def _joined(first: Item, second: Item) -> Item:

@@ -1,16 +1,16 @@
-"""What the value of one item is made of: a typed leaf, a record of them, or a list; and the types there are."""
+"""What the value of one item is made of, the types there are, and when two values contradict each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.contract import Shape
 from engine.errors import UsageError
-from engine.language.schema_types import Value
-from engine.language.schema_words import describe
-from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType, closed_object
+from engine.language.schema_types import Field, ListOf, Nullable, Record, Type, Value
+from engine.text.normalise import plain, words
+from engine.values.base import MARKS, ORIGINAL, Normalised, ValueType
+from engine.values.cells import is_typed
 from engine.values.registry import named_type, names
 
 MOST_CELLS = 12
@@ -44,36 +44,11 @@ def require_value(kind: ValueType) -> ValueType:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """One typed value. In a record it may be null: not every item states everything."""
-
-    type: ValueType
-    nullable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOf:
-    """Named values."""
-
-    fields: tuple[tuple[str, Spec], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ManyOf:
-    """Values of one kind, in order."""
-
-    item: Spec
-    most: int = MOST_LISTED
-
-
-Spec = Leaf | RecordOf | ManyOf
-
 Judge = Callable[[ValueType, Any, Normalised], Any]
 """Takes the type, what was written and what was read of it; returns what is kept of a leaf (None: nothing)."""
 
 
-def spec_of(kind: ValueType, shape: Shape, fields: Mapping[str, Any]) -> Spec:
+def spec_of(kind: ValueType, shape: Shape, fields: Mapping[str, Any]) -> Type:
     """Say what an item of this shape holds; raises ValueError for fields that do not fit it."""
     if shape == "nested" or (shape == "table" and fields):
         if not fields:
@@ -82,61 +57,51 @@ def spec_of(kind: ValueType, shape: Shape, fields: Mapping[str, Any]) -> Spec:
     if fields:
         raise ValueError(f"fields belong to the shapes table and nested, not to {shape}")
     if shape == "table":
-        return ManyOf(Leaf(answer_type("text")), MOST_CELLS)
-    return Leaf(kind)
+        return ListOf(Value(answer_type("text")), MOST_CELLS)
+    return Value(kind)
 
 
-def _record(fields: Mapping[str, Any], depth: int) -> RecordOf:
+def _record(fields: Mapping[str, Any], depth: int) -> Record:
     if depth > DEEPEST:
         raise ValueError(f"fields are nested more than {DEEPEST} deep")
-    return RecordOf(tuple((name, _spec(written, depth)) for name, written in fields.items()))
+    return Record(tuple(Field(name, _spec(written, depth)) for name, written in fields.items()))
 
 
-def _spec(written: Any, depth: int) -> Spec:
+def _spec(written: Any, depth: int) -> Type:
+    """Read what a field holds; a value in a record may be null, for not every item states everything."""
     match written:
         case str():
-            return Leaf(answer_type(written), nullable=True)
+            return Nullable(Value(answer_type(written)))
         case Mapping() if written:
             return _record(written, depth + 1)
         case [item]:
             inner = _spec(item, depth + 1)
-            return ManyOf(Leaf(inner.type) if isinstance(inner, Leaf) else inner)
+            return ListOf(inner.inner if isinstance(inner, Nullable) else inner, MOST_LISTED)
     raise ValueError(f"a field is a type, a mapping of fields or a list of one of these, not {written!r}")
 
 
-def schema_of_spec(spec: Spec) -> dict[str, Any]:
-    """Return the JSON Schema of what the model writes."""
+def unbounded(spec: Type) -> Type:
+    """Return what the model is told: how many entries a list may have goes without saying."""
     match spec:
-        case Leaf(type=kind, nullable=nullable):
-            schema = dict(kind.model_schema())
-            return {"anyOf": [schema, {"type": "null"}]} if nullable else schema
-        case RecordOf(fields=fields):
-            return closed_object({name: schema_of_spec(inner) for name, inner in fields})
-        case ManyOf(item=item, most=most):
-            return {"type": "array", "items": schema_of_spec(item), "maxItems": most}
+        case ListOf(item=item):
+            return ListOf(unbounded(item))
+        case Record(fields=fields):
+            return Record(tuple(Field(each.name, unbounded(each.type)) for each in fields))
+    return spec
 
 
-def describe_spec(spec: Spec) -> str:
-    """Describe what the model writes, on one line."""
+def read_spec(spec: Type, written: Any, keep: Judge) -> Any:
+    """Read what a model wrote, value by value; `keep` says what stays of each."""
     match spec:
-        case Leaf(type=kind, nullable=nullable):
-            words = describe(Value(kind))
-            return f"{words} or null" if nullable else words
-        case RecordOf(fields=fields):
-            return "{" + ", ".join(f'"{name}": {describe_spec(inner)}' for name, inner in fields) + "}"
-        case ManyOf(item=item):
-            return f"[{describe_spec(item)}, ...]"
-
-
-def read_spec(spec: Spec, written: Any, keep: Judge) -> Any:
-    """Read what a model wrote, leaf by leaf; `keep` says what stays of each."""
-    match spec:
-        case Leaf(type=kind):
-            return None if written is None else keep(kind, written, kind.read(written))
-        case RecordOf(fields=fields):
-            return {name: read_spec(inner, written[name], keep) for name, inner in fields}
-        case ManyOf(item=item):
+        case Nullable(inner=inner):
+            return None if written is None else read_spec(inner, written, keep)
+        case Value(value_type=kind):
+            return keep(kind, written, kind.read(written))
+        case Record(fields=fields):
+            return {each.name: read_spec(each.type, written[each.name], keep) for each in fields}
+        case ListOf(item=item):
             return [read_spec(item, entry, keep) for entry in written]
+    raise TypeError(f"no item of an answer is of type {spec.text()}")
 
 
 def has_content(value: Any) -> bool:
@@ -169,3 +134,51 @@ def _marks(value: Any) -> Iterator[str]:
             yield " ".join("".join(c if c.isalnum() else " " for c in value.casefold()).split())
         case _:
             yield repr(value)
+
+
+UNIT = "unit"
+"""The part of a sum that says what it is for each of."""
+
+_FILLERS = frozenset({"per", "a", "an", "each", "every", "pro", "je", "for", "the"})
+_PERIODS: Mapping[str, str] = {
+    **{"monthly": "month", "weekly": "week", "daily": "day", "hourly": "hour", "quarterly": "quarter"},
+    **{"yearly": "year", "annually": "year", "annum": "year"},
+}
+
+
+def contradict(one: Any, other: Any) -> bool:
+    """Say whether both values cannot be the answer to a question that has one.
+
+    Typed values contradict each other in a part that both have: a sum without its currency is no other than the same
+    sum with it, a month no other than a day in it. Other values do where neither's words are in the other's.
+
+    >>> contradict("Acme", "Acme Corporation")
+    False
+    """
+    if is_typed(one) and is_typed(other):
+        mine, others = _parts(one), _parts(other)
+        if mine and others:
+            shared = mine.keys() & others.keys()
+            return any(_differ(mine[name], others[name]) for name in shared - {UNIT}) or not same_unit(one, other)
+    return _differ(one, other)
+
+
+def same_unit(one: Any, other: Any) -> bool:
+    """Say whether two sums may be for the same thing: a rent a month and one a year are two things."""
+    mine, others = (_unit_words(value) for value in (one, other))
+    return not mine or not others or mine <= others or others <= mine
+
+
+def _unit_words(value: Any) -> set[str]:
+    unit = value.get(UNIT) if isinstance(value, Mapping) else None
+    return {_PERIODS.get(word, word) for word in words(plain(unit or ""))} - _FILLERS
+
+
+def _parts(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in value.items() if name not in MARKS and part not in (None, "", [])}
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Say whether neither is the other or a part of it, by their words: 'Acme' is a part of 'Acme Corporation'."""
+    mine, others = identity_of(one), identity_of(other)
+    return f" {mine} " not in f" {others} " and f" {others} " not in f" {mine} "

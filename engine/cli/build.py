@@ -12,15 +12,14 @@ from engine.cli.build_watch import choose_build_watch
 from engine.cli.console import COMMAND_SETTINGS, counted, messages, output, span_text, styled, visible
 from engine.cli.interrupting import run_interruptible
 from engine.cli.local_models import LocalModels
-from engine.cli.options import InputOption, QuietOption
+from engine.cli.options import InputOption, PipelineArgument, PipelineCaseOption, QuietOption
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.watching import QuietWatch
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
-from engine.optimizer.build import BuildResult, NewAgents
+from engine.optimizer.build import BuildResult
 from engine.optimizer.build_options import MINUTES, BuildOptions
 from engine.optimizer.frontier import Point, read_policy
-from engine.optimizer.local_agents import agents_over
 from engine.optimizer.measuring import Measure
 from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.builds import BuildJob, ReadyBuild, make_ready_build, run_build
@@ -34,19 +33,9 @@ app = typer.Typer(**COMMAND_SETTINGS)
 new_models: NewModels = LocalModels
 """Makes the models of a build; tests put scripted ones here."""
 
-new_agents: NewAgents = agents_over
-"""Makes who proposes and rates; tests put scripted ones here."""
 
-
-PipelineArgument = Annotated[
-    Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)
-]
 OutOption = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="Where the chosen pipeline is written (.yaml).")
-]
-CaseOption = Annotated[
-    Path | None,
-    typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
 ]
 MinutesOption = Annotated[
     float, typer.Option("--minutes", metavar="N", help="Time limit of the whole build, in minutes.")
@@ -96,7 +85,7 @@ def build(  # noqa: PLR0913 - one parameter per option
     *,
     out: OutOption,
     input: InputOption = None,
-    case: CaseOption = None,
+    case: PipelineCaseOption = None,
     minutes: MinutesOption = MINUTES,
     sample: SampleOption = USUAL_ROWS,
     policy: PolicyOption = "best",
@@ -142,7 +131,7 @@ def _build(ready: ReadyBuild, models: Models, case: Case, watch: QuietWatch) -> 
     """Build; None where it was stopped before there was anything to keep."""
     try:
         with watch:
-            return run_interruptible(run_build(ready, case, models, watch.take, new_agents=new_agents))
+            return run_interruptible(run_build(ready, case, models, watch.take))
     except KeyboardInterrupt:
         text = f"Stopped. What was read and asked is kept in {case.path.name}; the same command goes on from there."
         messages().print(text, soft_wrap=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engine.cli import run
 from engine.cli.console import COMMAND_SETTINGS, counted, output, styled, visible
-from engine.cli.options import InputOption
+from engine.cli.options import InputOption, PipelineArgument
 from engine.cli.run_settings import AllowPathOption
 from engine.language.problems import Problem
 from engine.worker.checking import all_problems
@@ -20,7 +19,7 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 @app.command()
 def check(
-    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    pipeline: PipelineArgument,
     input: InputOption = None,
     allow_path: AllowPathOption = None,
     pipeline_only: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
 import time
@@ -13,7 +12,7 @@ import typer
 from rich.table import Table
 
 from engine.cli.console import COMMAND_SETTINGS, messages, one_line, output
-from engine.cli.interrupting import run_program
+from engine.cli.interrupting import run_interruptible, run_program
 from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
 from engine.cli.watching import Watch
@@ -98,7 +97,7 @@ def _run(path: Path, case_path: Path, gold: Gold, options: RunOptions) -> tuple[
     models.apply(options.settings)
     loaded = settled(load_pipeline(path), options.settings.model, models)
     with open_case(case_path) as case:
-        result = asyncio.run(
+        result = run_interruptible(
             run_pipeline(
                 loaded,
                 case,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engine.cli.console import COMMAND_SETTINGS, output, visible
-from engine.cli.options import InputOption
+from engine.cli.options import InputOption, PipelineArgument
 from engine.cli.run_settings import AllowPathOption
 from engine.errors import UsageError
 from engine.estimate.explain import explanation
@@ -25,7 +25,7 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 @app.command()
 def explain(  # noqa: PLR0913, PLR0917 - one parameter per option
-    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    pipeline: PipelineArgument,
     input: InputOption = None,
     allow_path: AllowPathOption = None,
     case: Annotated[

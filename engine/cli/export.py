@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -13,20 +14,10 @@ from engine.cli.options import (
     BomOption,
     CaseArgument,
     ColumnsOption,
-    DespiteChangesOption,
-    DropRejectedOption,
-    FormOption,
     ListsOption,
-    OrganizationsOption,
     OutOption,
     OverwriteOption,
-    PeopleOption,
-    ReviewsOption,
-    RowsOption,
     RunOption,
-    ThingsOption,
-    TimelineOption,
-    WithoutDocumentsOption,
     find_run,
     split_columns,
 )
@@ -43,9 +34,55 @@ from engine.worker.crossings import recorded
 from engine.worker.exports import OutputOptions, row_ids, write_outs
 from engine.worker.jobs import check_outs
 from storage.case import Case
-from storage.export.reviews import ReviewOptions
+from storage.export.long_form import Form
+from storage.export.reviews import ReviewOptions, Reviews
 
 app = typer.Typer(**COMMAND_SETTINGS)
+
+FormOption = Annotated[
+    Form, typer.Option("--form", help="One row for each result (wide), or one for each place of evidence (long).")
+]
+ReviewsOption = Annotated[
+    Reviews,
+    typer.Option(
+        "--reviews", help="Reviews: left out (none), in columns of their own (beside), corrected values (applied)."
+    ),
+]
+DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave out rows that were rejected.")]
+RowsOption = Annotated[
+    str,
+    typer.Option(
+        "--rows",
+        metavar="1,4-7",
+        help="Rows to write, by number in the table, or new: those that the last run of the question had not. All if "
+        "not given.",
+    ),
+]
+TimelineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timeline",
+        metavar="COLUMN",
+        help="Order the rows by the dates in this column, with the days between them; rows without a sure date come "
+        "last and say why, rejected rows are left out.",
+    ),
+]
+PeopleOption = Annotated[str, typer.Option("--people", metavar="A,B", help="For a network: columns that hold people.")]
+OrganizationsOption = Annotated[
+    str, typer.Option("--organizations", metavar="A,B", help="For a network: columns that hold organizations.")
+]
+ThingsOption = Annotated[
+    str, typer.Option("--things", metavar="A,B", help="For a network: columns that hold other things.")
+]
+WithoutDocumentsOption = Annotated[
+    bool, typer.Option("--without-documents", help="For a network: leave the documents out.")
+]
+DespiteChangesOption = Annotated[
+    bool,
+    typer.Option(
+        "--despite-changes", help="Write also what differs from what was recorded, with a warning in every row."
+    ),
+]
 
 
 @app.command()

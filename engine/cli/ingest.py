@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, shell_word, styled
+from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, unread_view
 from engine.cli.options import QuietOption
 from engine.cli.run_settings import READING, takes_settings
@@ -60,7 +60,7 @@ def ingest(
                     workers=settings.workers,
                     again=again,
                 )
-                ingested = asyncio.run(work)
+                ingested = run_interruptible(work)
         except KeyboardInterrupt:
             messages().print("Stopped. Files read so far are kept; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None

@@ -12,7 +12,6 @@ from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.model_pool import TextEmbedder
 from engine.executor.settings import RunSettings
 from engine.executor.translation import redwell_errors
-from models.bundled import link_bundled_models
 from models.cache_place import models_folder
 from models.catalog import CatalogEntry, catalog, default_entry
 from models.errors import ModelError
@@ -21,6 +20,7 @@ from models.isolation.backend import IsolatedBackend
 from models.model_folder import is_model_folder
 from models.opening import open_here
 from models.paths import expanded
+from models.placing import link_bundled_models
 from models.protocol import ModelBackend, ModelSpec, runtime_of
 from models.rates import layout_of
 from models.servers.remembered import RememberedServer, find_server

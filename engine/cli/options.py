@@ -10,11 +10,16 @@ import typer
 from engine.errors import UsageError
 from storage.case import Case
 from storage.errors import ExportError
-from storage.export.long_form import Form
-from storage.export.reviews import Reviews
 from storage.runs import StoredRun
 
 CaseArgument = Annotated[Path, typer.Argument(metavar="CASE", help="The case file.", show_default=False)]
+PipelineArgument = Annotated[
+    Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)
+]
+PipelineCaseOption = Annotated[
+    Path | None,
+    typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
+]
 RunOption = Annotated[
     str, typer.Option("--run", metavar="ID", help="Which run of the case; the latest with results if not given.")
 ]
@@ -44,50 +49,6 @@ BomOption = Annotated[
 ]
 ListsOption = Annotated[
     Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by `; `.")
-]
-FormOption = Annotated[
-    Form, typer.Option("--form", help="One row for each result (wide), or one for each place of evidence (long).")
-]
-ReviewsOption = Annotated[
-    Reviews,
-    typer.Option(
-        "--reviews", help="Reviews: left out (none), in columns of their own (beside), corrected values (applied)."
-    ),
-]
-DropRejectedOption = Annotated[bool, typer.Option("--drop-rejected", help="Leave out rows that were rejected.")]
-RowsOption = Annotated[
-    str,
-    typer.Option(
-        "--rows",
-        metavar="1,4-7",
-        help="Rows to write, by number in the table, or new: those that the last run of the question had not. All if "
-        "not given.",
-    ),
-]
-TimelineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--timeline",
-        metavar="COLUMN",
-        help="Order the rows by the dates in this column, with the days between them; rows without a sure date come "
-        "last and say why, rejected rows are left out.",
-    ),
-]
-PeopleOption = Annotated[str, typer.Option("--people", metavar="A,B", help="For a network: columns that hold people.")]
-OrganizationsOption = Annotated[
-    str, typer.Option("--organizations", metavar="A,B", help="For a network: columns that hold organizations.")
-]
-ThingsOption = Annotated[
-    str, typer.Option("--things", metavar="A,B", help="For a network: columns that hold other things.")
-]
-WithoutDocumentsOption = Annotated[
-    bool, typer.Option("--without-documents", help="For a network: leave the documents out.")
-]
-DespiteChangesOption = Annotated[
-    bool,
-    typer.Option(
-        "--despite-changes", help="Write also what differs from what was recorded, with a warning in every row."
-    ),
 ]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Also replace existing files that Redwell did not write.")

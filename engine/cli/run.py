@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,17 @@ from engine.cli.custody import SignOption, SignPassphraseFileOption, chosen_sign
 from engine.cli.interrupting import run_interruptible
 from engine.cli.ledger_view import failed_files, failed_rows, ledger_view, notes_view, rejections_view
 from engine.cli.local_models import LocalModels
-from engine.cli.options import BomOption, ColumnsOption, InputOption, ListsOption, OutOption, QuietOption, split_columns
+from engine.cli.options import (
+    BomOption,
+    ColumnsOption,
+    InputOption,
+    ListsOption,
+    OutOption,
+    PipelineArgument,
+    PipelineCaseOption,
+    QuietOption,
+    split_columns,
+)
 from engine.cli.results_view import results_view, show_written
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.watching import SHOWN_PROBLEMS, Watch, choose_watch
@@ -39,13 +48,10 @@ new_models: NewModels = LocalModels
 @app.command()
 @takes_settings(*EVERY)
 def run(  # noqa: PLR0913 - one parameter per option
-    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).", show_default=False)],
+    pipeline: PipelineArgument,
     *,
     input: InputOption = None,
-    case: Annotated[
-        Path | None,
-        typer.Option("--case", metavar="FILE", help="The case file; PIPELINE's name with .redwell if not given."),
-    ] = None,
+    case: PipelineCaseOption = None,
     out: OutOption = None,
     columns: ColumnsOption = "",
     bom: BomOption = False,

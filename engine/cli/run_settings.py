@@ -21,7 +21,10 @@ ModelOption = Annotated[
     str, typer.Option("--model", metavar="NAME", help="A model of `redwell models list`, a GGUF file, or a server.")
 ]
 OcrOption = Annotated[
-    Literal["auto", "never", "always"], typer.Option("--ocr", help="Read pages by OCR: those that need it, none, all.")
+    Literal["auto", "never", "always"],
+    typer.Option(
+        "--ocr", help="Read pages by OCR: those that need it, none, all. Files in the case stay as they were read."
+    ),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Files read at once; half the cores if not given.")

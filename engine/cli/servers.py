@@ -12,8 +12,8 @@ from engine.cli.console import messages, one_line, output, styled
 from engine.cli.local_models import is_here
 from engine.errors import UsageError
 from engine.worker.health import server_state
+from models.addresses import read_allowed
 from models.catalog import catalog
-from models.servers.address import read_place
 from models.servers.remembered import RememberedServer, check_name, forget, list_servers, remember
 
 SchemaModeOption = Annotated[
@@ -69,7 +69,7 @@ def show() -> None:
 def _try_out(address: str, name: str, settings: dict[str, Any], allowed: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     from models.servers.backend import ServerBackend, ServerSettings  # noqa: PLC0415 - the HTTP client
 
-    places = tuple(read_place(place) for place in allowed)
+    places = tuple(sorted(str(place) for place in read_allowed(allowed)))
     backend = ServerBackend(address, name=name, settings=ServerSettings(**settings, allowed=places))
     try:
         heard: list[str] = []

@@ -73,15 +73,19 @@ def new_key(file: Path, passphrase: str) -> SigningKey:
         body |= {"salt": salt.hex(), "hidden": _masked(key.seed, passphrase, salt).hex()}
     else:
         body["secret"] = key.seed.hex()
+    is_made = False
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        is_made = True
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            json.dump(body, opened, indent=1)
+            opened.write("\n")
     except OSError as error:
+        if is_made:
+            file.unlink(missing_ok=True)  # half a key is none
         raise UsageError(
             f"the key cannot be written to {file}: {error.strerror}", advice="Name a new file in a folder of yours."
         ) from error
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        json.dump(body, opened, indent=1)
-        opened.write("\n")
     return key
 
 

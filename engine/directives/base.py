@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from engine.directives.prompt_checks import ProposedPrompt, complaints, lost_definitions
 from engine.directives.proposals import out_of_range
 from engine.errors import PipelineError
-from engine.language.binding import bind
+from engine.language.binding import bind, unbind
 from engine.language.position import Where
 from engine.language.templates import Template
 from engine.operators.reduce import Reduce
 from engine.operators.row_prompts import RowPromptNode
-from engine.plan.frozen import FrozenMap, thaw
+from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Step
 
@@ -71,33 +71,25 @@ class AnswersSeen:
 
 @dataclass(frozen=True)
 class Site:
-    """The operators of a step that a directive rewrites, from `first` up to and excluding `stop`, and what is known."""
+    """Where a directive rewrites an operator, and what is known there."""
 
     plan: Plan
+    place: Place
     facts: Facts
-    step: str
-    first: int
-    stop: int
-
-    @classmethod
-    def at(cls, plan: Plan, place: Place, facts: Facts | None = None) -> Site:
-        """Return the site of the one operator at a place."""
-        return cls(plan, facts or Facts(), place.step, place.index, place.index + 1)
 
     @property
-    def place(self) -> Place:
-        """Return where the last operator of the run stands."""
-        return Place(self.step, self.stop - 1)
+    def step(self) -> Step:
+        """Return the step that runs the operator."""
+        return step_of(self.plan, self.place.step)
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Return the operators of the run."""
-        names = step_of(self.plan, self.step).operators[self.first : self.stop]
-        return tuple(self.plan.operator(name) for name in names)
+    def operator(self) -> Node:
+        """Return the operator that is rewritten."""
+        return node_at(self.plan, self.place)
 
     def node(self, kind: type[N]) -> N:
-        """Return the last operator of the run, of a kind that the directive's `needs` have made sure of."""
-        node = self.nodes[-1]
+        """Return the operator, of a kind that the directive's `needs` have made sure of."""
+        node = self.operator
         assert isinstance(node, kind)
         return node
 
@@ -108,17 +100,17 @@ class Params:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that `Directive.read_params` reads back."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return unbind(self)
 
 
 P = TypeVar("P", bound=Params)
 
 
 class Directive(ABC, Generic[P]):
-    """A way to rewrite a run of operators of one step into others that do the same task.
+    """A way to rewrite an operator into others that do the same task.
 
     Everything here is pure. `name` is the module's; `equation` the paper's number, empty for what came after it;
-    `purpose` completes "It ..." in a report. `needs` are the kinds of operator that a run may end with.
+    `purpose` completes "It ..." in a report. `needs` are the kinds of operator that it rewrites.
     """
 
     name: ClassVar[str]
@@ -146,19 +138,17 @@ class Directive(ABC, Generic[P]):
                 cls.params_type = arguments[0]
 
     def matches(self, plan: Plan, place: Place, facts: Facts) -> Site | Blocked:
-        """Find the run that ends at a place, or say why there is none."""
+        """Return the site at a place, or say why the operator there is not rewritten."""
         node = node_at(plan, place)
         if node.kind not in self.needs:
             return Blocked(f"{node.name} is {node.kind}, and this rewrites {' and '.join(sorted(self.needs))}")
-        site = self._match(Site.at(plan, place, facts))
-        if isinstance(site, Blocked):
-            return site
-        reason = next(filter(None, (shared_reason(plan, node) for node in site.nodes)), "")
+        site = Site(plan, place, facts)
+        reason = self._blocked(site) or shared_reason(plan, node)
         return Blocked(reason) if reason else site
 
     @abstractmethod
-    def _match(self, site: Site) -> Site | Blocked:
-        """As `matches`, of the run of one operator of a kind in `needs`."""
+    def _blocked(self, site: Site) -> str:
+        """Say why an operator of a kind in `needs` is not rewritten; "" where it is."""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema that holds a model to parameters that are possible here; {} where it is settled."""
@@ -186,7 +176,7 @@ class Directive(ABC, Generic[P]):
 
     def definitions(self, site: Site) -> Template | None:
         """Return the user's prompt whose definitions the proposed prompts together must keep; None for none."""
-        node = site.nodes[-1]
+        node = site.operator
         return node.prompt if self.keeps_definitions and isinstance(node, RowPromptNode | Reduce) else None
 
     def complaints(self, site: Site, params: P) -> Sequence[str]:
@@ -219,10 +209,11 @@ class Directive(ABC, Generic[P]):
 
     def describe(self, before: Plan, after: Plan) -> str:
         """Say in words what was rewritten into what, and what for."""
-        gone, new = _names_apart(before, after), _names_apart(after, before)
-        changed = [n.name for n in after.operators if n.name in _names(before) and n != before.operator(n.name)]
-        shown = [f"{name} ({after.operator(name).kind})" for name in new]
-        differences = (("replaced", gone), ("changed", changed), ("new", shown))
+        old, now = ({node.name: node for node in plan.operators} for plan in (before, after))
+        gone = [name for name in old if name not in now]
+        changed = [name for name, node in now.items() if name in old and node != old[name]]
+        new = [f"{name} ({node.kind})" for name, node in now.items() if name not in old]
+        differences = (("replaced", gone), ("changed", changed), ("new", new))
         parts = [f"{what}: {', '.join(names)}" for what, names in differences if names]
         return f"It {self.purpose}. {'; '.join(parts)}."
 
@@ -259,21 +250,3 @@ def shared_reason(plan: Plan, node: Node) -> str:
     if node.sample is not None:
         return f"{node.name} works on a sample of {node.sample} rows, which other operators would not"
     return ""
-
-
-def _names(plan: Plan) -> list[str]:
-    return [node.name for node in plan.operators]
-
-
-def _names_apart(plan: Plan, other: Plan) -> list[str]:
-    other_names = set(_names(other))
-    return [name for name in _names(plan) if name not in other_names]
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case Params():
-            return value.to_json()
-        case tuple() | list():
-            return [_plain(item) for item in value]
-    return thaw(value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from engine.directives.base import Blocked, Directive, Facts, Params, Site
+from engine.directives.base import Directive, Facts, Params, Site
 from engine.directives.splicing import spliced
 from engine.operators.reduce import Reduce
 from engine.plan.plan import Plan
@@ -45,15 +45,15 @@ class BatchedFolding(Directive[FoldingParams]):
     is_settled: ClassVar[bool] = True
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Reduce)
         if node.prompt is None:
-            return Blocked(f"{node.name} asks no model")
+            return f"{node.name} asks no model"
         if node.fold_batch_size is not None or node.merges:
-            return Blocked(f"{node.name} says itself how many rows are shown at once")
+            return f"{node.name} says itself how many rows are shown at once"
         if len(_sizes(node, site.facts)) < 2:
-            return Blocked(f"hardly two rows of {node.name} fit the context")
-        return site
+            return f"hardly two rows of {node.name} fit the context"
+        return ""
 
     def default_params(self, site: Site) -> FoldingParams:
         """Show the fewest rows at once."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.division import divided_examples, even_parts, only_fields
 from engine.directives.fields import fields_before
 from engine.directives.fitting import NOT_DIVISIBLE, has_key, row_node, unreadable_prompt
@@ -57,10 +57,9 @@ class Chaining(Directive[ChainingParams]):
     keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.25
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = row_node(site)
-        reason = unreadable_prompt(node) or has_key(node, NOT_DIVISIBLE)
-        return Blocked(reason) if reason else site
+        return unreadable_prompt(node) or has_key(node, NOT_DIVISIBLE)
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -115,7 +114,6 @@ class Chaining(Directive[ChainingParams]):
         """Return the plan with a chain."""
         node, notes = row_node(site), _notes(site)
         answer = replace(_answer(site), fields=(*_answer(site).fields, Field(notes, Scalar("string"))))
-        taken: list[str] = []
         known: list[str] = []
         nodes: list[Map | Filter] = []
         for number, link in enumerate(params.links, 1):
@@ -132,8 +130,7 @@ class Chaining(Directive[ChainingParams]):
                 drops = tuple(dict.fromkeys((*node.drop_keys, *([notes] if notes in [*known, *link.fields] else []))))
                 nodes.append(replace(node, drop_keys=drops, **shared))
                 break
-            name = free_name(site.plan, f"{node.name}_{number}", taken)
-            taken.append(name)
+            name = free_name(site.plan, f"{node.name}_{number}")
             common = {k: v for k, v in node.common_keys.items() if k not in shared}
             nodes.append(Map(**{**common, **shared, "name": name, "gleaning": None}))
             known += link.fields
@@ -147,7 +144,7 @@ def _answer(site: Site) -> Schema:
 
 
 def _notes(site: Site) -> str:
-    return free_field(site, f"{site.nodes[-1].name}_notes")
+    return free_field(site, f"{site.operator.name}_notes")
 
 
 def _decision(node: Map | Filter) -> str:

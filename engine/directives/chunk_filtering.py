@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -45,17 +45,17 @@ class ChunkFiltering(Directive[FilteringParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
     prior: ClassVar[float] = 0.45
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         gather = site.node(Gather)
         split = split_of(site, gather)
         if split is None or split.number_key != gather.order_key:
-            return Blocked(f"no split before {gather.name} in its step numbered its chunks")
+            return f"no split before {gather.name} in its step numbered its chunks"
         reader = _reader(site)
         if reader is None:
-            return Blocked(f"no map or filter behind {gather.name} says what its chunks are needed for")
+            return f"no map or filter behind {gather.name} says what its chunks are needed for"
         if isinstance(reader, Filter):
-            return Blocked(f"{reader.name} filters the chunks already")
-        return site
+            return f"{reader.name} filters the chunks already"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

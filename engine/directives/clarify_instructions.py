@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object
@@ -39,13 +39,13 @@ class ClarifyInstructions(Directive[ClarifyParams]):
     keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.35
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = _node(site)
         if node.prompt is None or node.schema is None:
-            return Blocked(f"{node.name} asks no model")
+            return f"{node.name} asks no model"
         if _default(node) == node.prompt:
-            return Blocked(f"the prompt of {node.name} has been made clearer already")
-        return site
+            return f"the prompt of {node.name} has been made clearer already"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -77,7 +77,7 @@ class ClarifyInstructions(Directive[ClarifyParams]):
 
 
 def _node(site: Site) -> Map | Filter | Reduce:
-    node = site.nodes[-1]
+    node = site.operator
     assert isinstance(node, Map | Filter | Reduce)  # needs
     return node
 

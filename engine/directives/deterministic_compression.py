@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fitting import row_node
-from engine.directives.keywords import KEYWORD, MOST_KEYWORDS, keyword_complaints, keyword_condition, keywords_of
-from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
+from engine.directives.passages import (
+    MOST_KEYWORDS,
+    PASSAGE_TOKENS,
+    keywords_of,
+    no_passages,
+    settings_schema,
+    showing,
+    texts,
+)
 from engine.directives.proposals import a_list, a_word, an_object
-from engine.directives.splicing import free_name
+from engine.directives.splicing import cutting, free_name
 from engine.language.expressions import RowExpression
 from engine.language.template_text import field_expression
 from engine.operators.filter import Filter
 from engine.plan.plan import Plan
+
+KEYWORD = r"[\w][\w &./-]{1,38}[\w.]"
+"""What may be looked for: 3 to 40 characters, no quotation marks, braces or backslashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +50,8 @@ class DeterministicCompression(Directive[CompressionParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map", "filter"})
     prior: ClassVar[float] = 0.1
 
-    def _match(self, site: Site) -> Site | Blocked:
-        return match_by_words(site)
+    def _blocked(self, site: Site) -> str:
+        return no_passages(site)
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -57,12 +68,20 @@ class DeterministicCompression(Directive[CompressionParams]):
 
     def complaints(self, site: Site, params: CompressionParams) -> Sequence[str]:
         """Refuse words that cannot be looked for."""
-        return keyword_complaints(params.keywords)
+        unfit = [word for word in params.keywords if not re.fullmatch(KEYWORD, word)]
+        odd = [f"keywords: {word!r} must be 3 to 40 letters, digits or blanks." for word in unfit]
+        return odd if params.keywords else ["keywords: at least one is needed."]
 
     def apply(self, site: Site, params: CompressionParams) -> Plan:
         """Return the plan that shows passages with the words."""
-        passages = Passages.of(site, params.split_key, params.passage_tokens)
-        condition = keyword_condition(passages.cut.chunk_key, params.keywords)
-        first = f"{field_expression(passages.cut.number_key)} == 1"
-        name = free_name(site.plan, f"{site.nodes[-1].name}_matching")
-        return showing(site, passages, Filter(name=name, condition=RowExpression.parse(f"{condition} or {first}")))
+        cut = cutting(site, "passages", params.split_key, params.passage_tokens)
+        condition = keyword_condition(cut.chunk_key, params.keywords)
+        first = f"{field_expression(cut.number_key)} == 1"
+        name = free_name(site.plan, f"{site.operator.name}_matching")
+        return showing(site, cut, Filter(name=name, condition=RowExpression.parse(f"{condition} or {first}")))
+
+
+def keyword_condition(field: str, keywords: Sequence[str]) -> str:
+    """Write the condition that a text holds one of some words, upper and lower case alike."""
+    text = f"({field_expression(field)} | lower)"
+    return " or ".join(f"'{word.lower()}' in {text}" for word in keywords)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from engine.language.schema import Enum, Field, ListOf, Nullable, Quote, Record, Schema, Type
+from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Schema, Type
 from engine.language.schema_types import bare_type
 
 T = TypeVar("T")
@@ -120,8 +120,3 @@ def _narrowed(kind: Type, kept: tuple[str, ...]) -> Type:
     if isinstance(kind, Nullable):
         return replace(kind, inner=_narrowed(kind.inner, kept))
     return Enum(tuple(kept))
-
-
-def renamed_field(field: Field, name: str) -> Field:
-    """Return a field of the same type under another name."""
-    return Field(name, field.type, field.description)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before, nodes_before, type_of_field
 from engine.directives.person_fields import holds_persons
 from engine.directives.prompt_checks import ProposedPrompt
@@ -67,15 +67,15 @@ class DuplicateKeyResolution(Directive[ResolutionParams]):
     prior: ClassVar[float] = 0.85
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Reduce)
         if not node.keys:
-            return Blocked(f"{node.name} makes one group of all rows")
+            return f"{node.name} makes one group of all rows"
         if not node.synthesize_resolve:
-            return Blocked(f"{node.name} says synthesize_resolve: false")
+            return f"{node.name} says synthesize_resolve: false"
         if not _keys(site):
-            return Blocked(f"the keys of {node.name} are numbers, choices or identifiers, or resolved already")
-        return site
+            return f"the keys of {node.name} are numbers, choices or identifiers, or resolved already"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -197,7 +197,7 @@ def _keys(site: Site) -> list[str]:
     """Return the keys that hold words which may be written in several ways."""
     node = site.node(Reduce)
     settled = {"filename", "path", *site.facts.identifiers}
-    for other in nodes_before(site.plan, site.place):
+    for other in nodes_before(site):
         match other:
             case Split():
                 settled |= {other.id_key, other.number_key}
@@ -206,5 +206,5 @@ def _keys(site: Site) -> list[str]:
             case Resolve():
                 settled |= set(other.schema.names)
     words = (Scalar("string"), None)
-    kinds = {key: type_of_field(site.plan, site.place, key) for key in node.keys if key not in settled}
+    kinds = {key: type_of_field(site, key) for key in node.keys if key not in settled}
     return [key for key, kind in kinds.items() if kind in words or isinstance(kind, Text)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.directives.base import Facts, Place, Site, step_of
+from engine.directives.base import Site
 from engine.language.binding import parts_of
 from engine.language.checks import known_after
 from engine.language.schema import Schema, Type
 from engine.language.schema_types import bare_type
 from engine.plan.node import Node
-from engine.plan.plan import Plan, Step
+from engine.plan.plan import Step
 
 _PROBE = "\ue000probe"
 
@@ -33,20 +33,18 @@ class Fields:
 
 
 def fields_before(site: Site) -> Fields:
-    """Return the fields of the rows that reach the last operator of a run (of a join: of both sides)."""
-    step = step_of(site.plan, site.step)
-    probe = replace(step, name=_PROBE, operators=step.operators[: site.place.index])
-    return _probed(site.plan, probe, step.name, site.facts)
+    """Return the fields of the rows that reach the operator (of a join: of both sides)."""
+    return _after(site, replace(site.step, name=_PROBE, operators=site.step.operators[: site.place.index]))
 
 
 def fields_of_input(site: Site, name: str) -> Fields:
-    """Return the fields of one input of the run's step."""
-    return _probed(site.plan, Step(_PROBE, (name,), ()), site.step, site.facts)
+    """Return the fields of one input of the site's step."""
+    return _after(site, Step(_PROBE, (name,), ()))
 
 
-def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
-    """Return the type of a field as the last operator before a place declares it, null apart; None if none does."""
-    for node in reversed(nodes_before(plan, place)):
+def type_of_field(site: Site, name: str) -> Type | None:
+    """Return the type of a field as the last operator before the site declares it, null apart; None if none does."""
+    for node in reversed(nodes_before(site)):
         for _, schema in parts_of(node, Schema):
             for field in schema.fields:
                 if field.name == name:
@@ -56,22 +54,23 @@ def type_of_field(plan: Plan, place: Place, name: str) -> Type | None:
     return None
 
 
-def nodes_before(plan: Plan, place: Place) -> list[Node]:
-    """Return the operators that rows come through on their way to a place, in order."""
+def nodes_before(site: Site) -> list[Node]:
+    """Return the operators that rows come through on their way to the site, in order."""
     found: list[Node] = []
-    wanted = {place.step}
-    for step in reversed(plan.steps):
+    wanted = {site.place.step}
+    for step in reversed(site.plan.steps):
         if step.name in wanted:
             wanted |= set(step.inputs)
-            names = step.operators[: place.index] if step.name == place.step else step.operators
-            found = [*(plan.operator(name) for name in names), *found]
+            names = step.operators[: site.place.index] if step.name == site.place.step else step.operators
+            found = [*(site.plan.operator(name) for name in names), *found]
     return found
 
 
-def _probed(plan: Plan, probe: Step, before: str, facts: Facts) -> Fields:
-    """Return the fields after the step `probe`, put in the place of the step `before`."""
-    earlier = plan.steps[: [step.name for step in plan.steps].index(before)]
+def _after(site: Site, probe: Step) -> Fields:
+    """Return the fields after the step `probe`, put in the place of the site's step."""
+    plan = site.plan
+    earlier = plan.steps[: plan.steps.index(site.step)]
     sources = {d.name for d in plan.datasets} | {s.name for s in earlier}
     retrievers = tuple(r for r in plan.retrievers if r.source in sources)
     probed = replace(plan, steps=(*earlier, probe), retrievers=retrievers)
-    return Fields(*known_after(probed, _PROBE, source_fields=dict(facts.source_fields)))
+    return Fields(*known_after(probed, _PROBE, source_fields=dict(site.facts.source_fields)))

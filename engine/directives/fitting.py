@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 
-from engine.directives.base import Place, Site, step_of
+from engine.directives.base import Site
 from engine.directives.fields import fields_before, type_of_field
+from engine.directives.neighbours import next_of
 from engine.errors import PipelineError
 from engine.language.schema import Quote, Scalar, Text
 from engine.language.template_text import rename_fields
@@ -62,11 +63,11 @@ def undividable(node: RowPromptNode, more: Mapping[str, str] | None = None) -> s
 
 
 def long_texts(site: Site) -> tuple[str, ...]:
-    """Return the fields with text that the run's last prompt shows as they are, the longest first where it is known."""
-    node = site.nodes[-1]
+    """Return the fields with text that the prompt shows as they are, the longest first where it is known."""
+    node = site.operator
     assert isinstance(node, RowPromptNode)
     shown = [path[1] for path in node.prompt.shows if len(path) == 2 and path[0] == "input"] if node.prompt else []
-    texts = [name for name in dict.fromkeys(shown) if _may_be_text(site.plan, site.place, name)]
+    texts = [name for name in dict.fromkeys(shown) if _may_be_text(site, name)]
     return tuple(sorted(texts, key=lambda name: -site.facts.field_tokens.get(name, 0)))
 
 
@@ -99,23 +100,22 @@ def quoted_field(plan: Plan, shown: str) -> str:
     return chunks.get(shown, shown)
 
 
-def _may_be_text(plan: Plan, place: Place, name: str) -> bool:
-    kind = type_of_field(plan, place, name)
+def _may_be_text(site: Site, name: str) -> bool:
+    kind = type_of_field(site, name)
     return kind is None or isinstance(kind, Text | Quote) or kind == Scalar("string")
 
 
-def computed_next(plan: Plan, place: Place, names: Collection[str]) -> str:
+def computed_next(site: Site, names: Collection[str]) -> str:
     """Say that the operator behind computes one of some fields anew."""
-    operators = step_of(plan, place.step).operators[place.index :]
-    following = plan.operator(operators[1]) if len(operators) > 1 else None
+    following = next_of(site)
     if isinstance(following, Compute) and not following.fields.keys().isdisjoint(names):
-        return f"{following.name} computes the lists of {operators[0]} already"
+        return f"{following.name} computes the lists of {site.operator.name} already"
     return ""
 
 
 def row_node(site: Site) -> Map | Filter:
-    """Return the map or filter that the run ends with."""
-    node = site.nodes[-1]
+    """Return the map or filter that is rewritten."""
+    node = site.operator
     if not isinstance(node, Map | Filter):
         raise TypeError(f"{node.name} is {node.kind}, neither map nor filter")
     return node

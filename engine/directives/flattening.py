@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Place, Site, shared_reason, step_of
+from engine.directives.base import Directive, Params, Site, shared_reason
 from engine.directives.fitting import has_key, row_node
-from engine.directives.neighbours import before
+from engine.directives.neighbours import before, next_of
 from engine.directives.proposals import an_object, one_of
 from engine.directives.splicing import free_name, spliced
 from engine.errors import PipelineError
@@ -56,18 +56,18 @@ class Flattening(Directive[FlatteningParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"map"})
     prior: ClassVar[float] = 0.55
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = row_node(site)
         if not any(isinstance(other, Gather) for other in before(site)):
-            return Blocked(f"no gather before {node.name} in its step")
-        reduce = _reduce(site.plan, site.place)
+            return f"no gather before {node.name} in its step"
+        reduce = _reduce(site)
         if reduce is None:
-            return Blocked(f"no reduce follows {node.name}: what it writes would be other rows")
+            return f"no reduce follows {node.name}: what it writes would be other rows"
         if reason := shared_reason(site.plan, reduce) or has_key(reduce, _ABOUT_ROWS):
-            return Blocked(reason)
+            return reason
         if not _lists(site):
-            return Blocked(f"{node.name} writes no list that {reduce.name} takes item by item")
-        return site
+            return f"{node.name} writes no list that {reduce.name} takes item by item"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -79,7 +79,7 @@ class Flattening(Directive[FlatteningParams]):
 
     def apply(self, site: Site, params: FlatteningParams) -> Plan:
         """Return the plan with an unnest before the reduce."""
-        node, reduce = row_node(site), _reduce(site.plan, site.place)
+        node, reduce = row_node(site), _reduce(site)
         assert reduce is not None  # _match
         single = Unnest(name=free_name(site.plan, f"{node.name}_single"), unnest_key=params.unnest_key, keep_empty=True)
         aggregate = {f: _of_items(f, value, params.unnest_key) for f, value in thaw(reduce.aggregate).items()}
@@ -87,15 +87,14 @@ class Flattening(Directive[FlatteningParams]):
         return spliced(site, [node, single], others=[changed])
 
 
-def _reduce(plan: Plan, place: Place) -> Reduce | None:
-    names = step_of(plan, place.step).operators
-    following = plan.operator(names[place.index + 1]) if place.index + 1 < len(names) else None
+def _reduce(site: Site) -> Reduce | None:
+    following = next_of(site)
     return following if isinstance(following, Reduce) else None
 
 
 def _lists(site: Site) -> list[str]:
     """Return the lists that may be unnested: those that the reduce joins by code, or shows the model alone."""
-    node, reduce = row_node(site), _reduce(site.plan, site.place)
+    node, reduce = row_node(site), _reduce(site)
     if node.schema is None or reduce is None:
         return []
     lists = [f.name for f in node.schema.fields if isinstance(f.type, ListOf) and f.name not in node.drop_keys]

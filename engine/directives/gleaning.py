@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_number, a_prompt, an_object
@@ -32,13 +32,13 @@ class _GleaningDirective(Directive[GleaningParams]):
 
     judged: ClassVar[tuple[str, ...]] = ("output",)
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(ModelNode)
         if not node.answered_fields or not node.traits().calls_model:
-            return Blocked(f"{node.name} asks no model for fields")
+            return f"{node.name} asks no model for fields"
         if node.gleaning is not None:
-            return Blocked(f"{node.name} has gleaning already")
-        return site
+            return f"{node.name} has gleaning already"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

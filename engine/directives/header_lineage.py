@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import reader_of, split_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -51,13 +51,13 @@ class HeaderLineage(Directive[LineageParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"gather"})
     prior: ClassVar[float] = 0.3
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         gather = site.node(Gather)
         if split_of(site, gather) is None:
-            return Blocked(f"no split before {gather.name} in its step made its chunks")
+            return f"no split before {gather.name} in its step made its chunks"
         if gather.doc_header_key and _shows_summaries(gather):
-            return Blocked(f"{gather.name} shows headings and all chunks before already")
-        return site
+            return f"{gather.name} shows headings and all chunks before already"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

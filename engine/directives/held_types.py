@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_copied, is_kind, with_type
-from engine.directives.base import Blocked, Directive, Facts, Params, Site
+from engine.directives.base import Directive, Facts, Params, Site
 from engine.directives.division import LONGEST_KIND, named_kinds
 from engine.directives.fitting import has_key, long_texts, quoted_field, row_node, unreadable_prompt
 from engine.directives.splicing import spliced
@@ -49,13 +49,13 @@ class HeldTypes(Directive[HeldParams]):
     prior: ClassVar[float] = 0.85
     is_settled: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = row_node(site)
         if reason := unreadable_prompt(node) or has_key(node, _WRITTEN_OUT):
-            return Blocked(reason)
+            return reason
         if not _possible(site):
-            return Blocked(f"no text of {node.name} is a listed kind or a copied sentence")
-        return site
+            return f"no text of {node.name} is a listed kind or a copied sentence"
+        return ""
 
     def default_params(self, site: Site) -> HeldParams:
         """Hold all that can be held."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.division import (
     answered_together,
     choices_of_items,
@@ -17,7 +17,6 @@ from engine.directives.division import (
     listed_kinds,
     only_fields,
     only_kinds,
-    renamed_field,
     without_kinds,
 )
 from engine.directives.fields import fields_before
@@ -80,15 +79,15 @@ class Isolating(Directive[IsolatingParams]):
     prior: ClassVar[float] = 0.7
     prior_of_long_texts: ClassVar[float] = 0.17
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Map)
         if reason := undividable(node, {"gleaning": "judges the whole answer"}):
-            return Blocked(reason)
+            return reason
         if len(answered_together(_answer(node))) == 1 and not _kinds(node)[1]:
-            return Blocked(f"{node.name} asks for one thing, and its prompt lists no kinds of it")
+            return f"{node.name} asks for one thing, and its prompt lists no kinds of it"
         if len(_answer(node).fields) == 1 and node.examples:
-            return Blocked(f"{node.name} has examples of the whole list")
-        return site
+            return f"{node.name} has examples of the whole list"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -163,7 +162,7 @@ class Isolating(Directive[IsolatingParams]):
         for number, part in enumerate(params.parts):
             names = [_own_name(shared, name, number) for name in dict.fromkeys(part.fields)]
             types = [_part_of(_field(node, f), part, params) for f in dict.fromkeys(part.fields)]
-            fields += [renamed_field(field, name) for field, name in zip(types, names, strict=True)]
+            fields += [replace(field, name=name) for field, name in zip(types, names, strict=True)]
             prompts.append(PromptPart(prompt=Template(part.prompt), output_keys=tuple(names)))
         asking = ParallelMap(
             **node.common_keys,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.directives.base import Site, step_of
+from engine.directives.base import Site
 from engine.directives.fitting import divided_drops, long_texts, row_node, undividable
-from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.directives.splicing import asking, free_field, free_name, with_steps, without_fields
 from engine.directives.wording import worded
 from engine.language.expressions import RowExpression
-from engine.language.schema import Enum, Field, Schema
+from engine.language.schema import Enum, Field
 from engine.language.template_text import field_expression, field_place
-from engine.language.templates import Template
 from engine.operators.add_uuid import AddUuid
 from engine.operators.deciding import LeanMethod
 from engine.operators.filter import Filter
@@ -26,24 +25,12 @@ from engine.plan.plan import Plan, Step
 
 @dataclass(frozen=True, slots=True)
 class ItemNames:
-    """The names of operators, steps and fields; `field` is the list, and each candidate until then.
+    """The names of fields; `field` is the list, and each candidate until then.
 
     A candidate bears the name of the list: under another one a small model lists other things (1.5B, thirty police
     records: `misconducts` recall .82, `misconducts_candidate` .50).
     """
 
-    mark: str
-    forget: str
-    each: str
-    read: str
-    quoted: str
-    ask: str
-    keep: str
-    join: str
-    tidy: str
-    listed: str
-    rows: str
-    items: str
     row: str
     quote: str
     holds: str
@@ -52,14 +39,10 @@ class ItemNames:
 
     @classmethod
     def of(cls, site: Site, field: str) -> ItemNames:
-        """Choose names that are free, after the last operator of the run and the list."""
-        stem = site.nodes[-1].name
-        parts = ("row", "found", "each", "again", "quoted", "asked", "held", "joined", "tidy")
-        operators = [free_name(site.plan, f"{stem}_{part}") for part in parts]
-        steps = [free_name(site.plan, f"{site.step}_{part}", operators) for part in ("listed", "documents", "items")]
-        fields = [free_field(site, f"{stem}_row_id")]
-        fields += [free_field(site, f"{field}_{part}") for part in ("evidence", "holds", "sure")]
-        return cls(*[*operators, *steps, *fields, field])
+        """Choose names that are free, after the operator and the list."""
+        row = free_field(site, f"{site.operator.name}_row_id")
+        quote, holds, sure = (free_field(site, f"{field}_{part}") for part in ("evidence", "holds", "sure"))
+        return cls(row, quote, holds, sure, field)
 
 
 YES_NO = ("Yes", "No")
@@ -78,56 +61,61 @@ def not_by_item(site: Site, lists: Sequence[str], asked: str) -> str:
     return "" if long_texts(site) else f"the prompt of {node.name} shows no text to read again"
 
 
-def belonging(node: Map, names: ItemNames, correct_lean: LeanMethod) -> list[Node]:
+def belonging(site: Site, names: ItemNames, correct_lean: LeanMethod) -> list[Node]:
     """Ask, behind the user's own question, whether a candidate belongs into the answer; keep it if so.
 
     The answer is Yes or No: of true and false small models tell less (docs/decisions/0033).
     """
+    node = row_node(site)
     assert node.prompt is not None  # undividable
     by_odds = correct_lean == "batch"
-    asking = Map(
-        name=names.ask,
-        model=node.model,
-        too_long=node.too_long,
+    question = asking(
+        free_name(site.plan, f"{node.name}_asked"),
+        node,
+        worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.field)),
+        Field(names.holds, Enum(YES_NO)),
         layout=node.layout,
-        prompt=Template(worded("item_verified", prompt=node.prompt.text.rstrip(), item=field_place(names.field))),
-        schema=Schema((Field(names.holds, Enum(YES_NO)),)),
         probabilities=FrozenMap({names.sure: names.holds} if by_odds else {}),
     )
+    keep = free_name(site.plan, f"{node.name}_held")
     if by_odds:
-        return [asking, Filter(name=names.keep, readings=(names.sure,), drop_keys=(names.holds, names.sure))]
+        return [question, Filter(name=keep, readings=(names.sure,), drop_keys=(names.holds, names.sure))]
     says_yes = f'{field_expression(names.holds)} == "{YES_NO[0]}"'
-    return [asking, Filter(name=names.keep, condition=RowExpression.parse(says_yes), drop_keys=(names.holds,))]
+    return [question, Filter(name=keep, condition=RowExpression.parse(says_yes), drop_keys=(names.holds,))]
 
 
 def item_by_item(
     site: Site, names: ItemNames, listing: Map, checking: Sequence[Node], dropped: Sequence[str] = ()
 ) -> Plan:
-    """Replace a run: `listing` writes the candidates of a row, `checking` keeps those that hold, one a row.
+    """Replace the operator: `listing` writes the candidates of a row, `checking` keeps those that hold, one a row.
 
     A row goes on though nothing in it holds: its items are read in a step beside it, and both are joined by the row.
     `dropped` are fields that are dropped in the end, beside those of the rows that the user's own operator drops.
     """
     own, later = divided_drops(row_node(site))
     listing = replace(listing, drop_keys=own)
-    marking = AddUuid(name=names.mark, id_key=names.row)
-    forgetting = Map(name=names.forget, drop_keys=(names.field,))
-    dividing = Unnest(name=names.each, unnest_key=names.field)
+
+    def named(part: str) -> str:
+        return free_name(site.plan, f"{listing.name}_{part}")
+
+    marking = AddUuid(name=named("row"), id_key=names.row)
+    forgetting = Map(name=named("found"), drop_keys=(names.field,))
+    dividing = Unnest(name=named("each"), unnest_key=names.field)
     joining = Reduce(
-        name=names.join,
+        name=named("joined"),
         reduce_key=(names.row,),
         pass_through=True,
         aggregate=FrozenMap({names.field: FrozenMap({"collect_unique": names.field})}),
     )
-    tidy = without_fields(names.tidy, [*later, *dropped, names.row])
-    step = step_of(site.plan, site.step)
-    before = (*step.operators[: site.first], marking.name, listing.name)
-    after = (joining.name, *(node.name for node in tidy), *step.operators[site.stop :])
+    tidy = without_fields(named("tidy"), [*later, *dropped, names.row])
+    step, at = site.step, site.place.index
+    listed, rows, items = (free_name(site.plan, f"{step.name}_{part}") for part in ("listed", "documents", "items"))
+    after = (joining.name, *(node.name for node in tidy), *step.operators[at + 1 :])
     steps = [
-        Step(names.listed, step.inputs, before),
-        Step(names.rows, (names.listed,), (forgetting.name,)),
-        Step(names.items, (names.listed,), (dividing.name, *(node.name for node in checking))),
-        replace(step, inputs=(names.rows, names.items), operators=after),
+        Step(listed, step.inputs, (*step.operators[:at], marking.name, listing.name)),
+        Step(rows, (listed,), (forgetting.name,)),
+        Step(items, (listed,), (dividing.name, *(node.name for node in checking))),
+        replace(step, inputs=(rows, items), operators=after),
     ]
     nodes: list[Node] = [marking, listing, forgetting, dividing, *checking, joining, *tidy]
     return with_steps(site, nodes, steps)

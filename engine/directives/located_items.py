@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.directives.answer_paths import AnswerPath, answer_paths, is_kind, verbatim
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fitting import computed_next, long_texts, row_node, unreadable_prompt
 from engine.directives.splicing import free_name, spliced
 from engine.language.computation import Computation
@@ -44,19 +44,19 @@ class LocatedItems(Directive[LocatedParams]):
     prior: ClassVar[float] = 0.9
     is_settled: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = row_node(site)
         if reason := unreadable_prompt(node):
-            return Blocked(reason)
+            return reason
         if not long_texts(site):
-            return Blocked(f"the prompt of {node.name} shows no text to look items up in")
+            return f"the prompt of {node.name} shows no text to look items up in"
         if not _paths(site):
-            return Blocked(f"{node.name} writes no list of texts, or of records with texts")
-        if reason := computed_next(site.plan, site.place, [path.field for path in _paths(site)]):
-            return Blocked(reason)
+            return f"{node.name} writes no list of texts, or of records with texts"
+        if reason := computed_next(site, [path.field for path in _paths(site)]):
+            return reason
         if site.facts.answers and not _copied(site):
-            return Blocked(f"no field of the lists of {node.name} is copied from the text, or all are found there")
-        return site
+            return f"no field of the lists of {node.name} is copied from the text, or all are found there"
+        return ""
 
     def paths(self, site: Site) -> list[str]:
         """Return the lists' fields that can be looked up."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site, shared_reason
+from engine.directives.base import Directive, Params, Site, shared_reason
 from engine.directives.fields import fields_before
 from engine.directives.neighbours import reader_of
 from engine.directives.prompt_checks import ProposedPrompt
@@ -45,16 +45,14 @@ class MetadataBeforeSplit(Directive[MetadataParams]):
     needs: ClassVar[frozenset[str]] = frozenset({"split"})
     prior: ClassVar[float] = 0.3
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         split = site.node(Split)
         reader = _reader(site)
         if reader is None:
-            return Blocked(f"no map or filter behind {split.name} reads its chunks")
+            return f"no map or filter behind {split.name} reads its chunks"
         if reader.examples:
-            return Blocked(f"{reader.name} has examples, which do not have what would be shown with them")
-        if reason := shared_reason(site.plan, reader):
-            return Blocked(reason)
-        return site
+            return f"{reader.name} has examples, which do not have what would be shown with them"
+        return shared_reason(site.plan, reader)
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

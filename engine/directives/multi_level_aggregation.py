@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
-from engine.directives.chunking import REDUCE_VARIABLES
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import has_key
-from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.prompt_checks import REDUCE_VARIABLES, ProposedPrompt
 from engine.directives.proposals import a_flag, a_list, a_prompt, an_object, one_of
 from engine.directives.splicing import free_name, spliced, without_fields
 from engine.directives.wording import asked_for, task_of, worded
@@ -95,19 +94,19 @@ class MultiLevelAggregation(Directive[AggregationParams]):
     prior: ClassVar[float] = 0.4
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Reduce)
         if node.prompt is None or node.schema is None:
-            return Blocked(f"{node.name} asks no model")
+            return f"{node.name} asks no model"
         if reason := has_key(node, _ABOUT_ROWS):
-            return Blocked(reason)
+            return reason
         if node.schema.has_quotes:
-            return Blocked(f"{node.name} quotes from its rows, which the results of parts do not hold")
+            return f"{node.name} quotes from its rows, which the results of parts do not hold"
         if odd := [a.function for a in node.aggregates if a.function not in _ROLLED_UP]:
-            return Blocked(f"{odd[0]} of a group does not follow from that of its parts")
+            return f"{odd[0]} of a group does not follow from that of its parts"
         if not _candidates(site):
-            return Blocked(f"no field is known by which the groups of {node.name} could be made smaller")
-        return site
+            return f"no field is known by which the groups of {node.name} could be made smaller"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -211,11 +210,7 @@ def _candidates(site: Site) -> list[str]:
     existing = fields_before(site).names - set(node.keys) - site.facts.not_always_there
     held = {*node.answered_fields, *node.aggregate, *node.extra_fields}
     seen = node.prompt.mentions("inputs") if node.prompt else frozenset[str]()
-    plain = [
-        name
-        for name in existing - held
-        if not isinstance(type_of_field(site.plan, site.place, name), ListOf | DictOf | Record)
-    ]
+    plain = [name for name in existing - held if not isinstance(type_of_field(site, name), ListOf | DictOf | Record)]
     short = [name for name in plain if name not in _LONG and not name.startswith("_")]
     return sorted(short, key=lambda name: (name != "filename", name in seen, name))
 

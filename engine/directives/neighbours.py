@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from engine.directives.base import Site, step_of
+from engine.directives.base import Site
 from engine.operators.filter import Filter
 from engine.operators.gather import Gather
 from engine.operators.map import Map
@@ -13,8 +13,8 @@ from engine.plan.node import Node
 
 
 def reader_of(site: Site, fields: Collection[str]) -> Map | Filter | None:
-    """Find the first map or filter behind a match whose prompt reads one of some fields, row by row until there."""
-    for name in step_of(site.plan, site.step).operators[site.stop :]:
+    """Find the first map or filter behind a site whose prompt reads one of some fields, row by row until there."""
+    for name in site.step.operators[site.place.index + 1 :]:
         node = site.plan.operator(name)
         if isinstance(node, Map | Filter) and node.prompt and node.schema and node.prompt.mentions() & set(fields):
             return node
@@ -31,7 +31,12 @@ def split_of(site: Site, gather: Gather) -> Split | None:
     return None
 
 
+def next_of(site: Site) -> Node | None:
+    """Return the operator behind the site in its step; None at the end."""
+    behind = site.step.operators[site.place.index + 1 :]
+    return site.plan.operator(behind[0]) if behind else None
+
+
 def before(site: Site) -> Iterator[Node]:
-    """Give the operators of the step in front of the site's last one, the nearest first."""
-    names = step_of(site.plan, site.step).operators[: site.stop - 1]
-    return (site.plan.operator(name) for name in reversed(names))
+    """Give the operators of the step in front of the site, the nearest first."""
+    return (site.plan.operator(name) for name in reversed(site.step.operators[: site.place.index]))

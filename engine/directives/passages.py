@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from engine.directives.base import Blocked, Site
+from engine.directives.base import Site
 from engine.directives.fitting import cuttable_texts, divided_drops, has_key, row_node, unreadable_prompt
-from engine.directives.keywords import keywords_of
 from engine.directives.proposals import a_number, one_of
 from engine.directives.rereading import naming_main_text, reading
 from engine.directives.splicing import free_field, free_name, spliced, without_fields
-from engine.directives.wording import with_note
+from engine.directives.wording import task_of, with_note
 from engine.errors import PipelineError
 from engine.language.template_text import field_expression, replace_places
 from engine.language.templates import Template
@@ -23,6 +23,7 @@ from engine.operators.split import Split
 from engine.plan.frozen import FrozenMap
 from engine.plan.node import Node
 from engine.plan.plan import Plan
+from engine.text.vocabulary import word_set
 
 PASSAGE_TOKENS = 200
 SMALLEST_PASSAGE, LARGEST_PASSAGE = 50, 2000
@@ -34,35 +35,46 @@ _SHOWN_OTHERWISE = {
     "validate": "may compare the answer with the whole text",
 }
 
+MOST_KEYWORDS = 30
+_LONGEST_ENDING = 3
 
-@dataclass(frozen=True, slots=True)
-class Passages:
-    """The names of the operators around the choice, and of the field that holds what was chosen."""
-
-    cut: Split
-    collect: str
-    tidy: str
-    field: str
-
-    @classmethod
-    def of(cls, site: Site, key: str, tokens: int) -> Passages:
-        """Name them after the operator that reads the passages."""
-        stem = site.nodes[-1].name
-        names = [free_name(site.plan, f"{stem}_{part}") for part in ("passages", "collected", "tidy")]
-        cut = Split(name=names[0], split_key=key, method="token_count", num_tokens=tokens)
-        return cls(cut, names[1], names[2], free_field(site, f"{key}_passages"))
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_ENDINGS = ("ments", "ment", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e")
+_NO_KEYWORDS = word_set(
+    "about above according after again against all also although always among answer answers another any appear "
+    "are asked because been before being below between both brief briefly but case could describe description did "
+    "does doing done each either else every example exist false field fields find first following found from give "
+    "given gives have here however include including into its just know less like list lists long made make many "
+    "mean mention mentioned mentions more most much must name named names need never none nothing null only other "
+    "others otherwise over part parts per please provide question read record records report reports result "
+    "return said same sentence shall should show some state stated states such sure tell text than that their "
+    "them then there these they thing things this those through true under until upon used using very want were "
+    "what when where whether which while whom whose will with within without word words would write written your "
+    "document documents page input output schema extract identify summarise summarize summary"
+)
 
 
-def match_by_words(site: Site) -> Site | Blocked:
-    """Match an operator of which passages that have to do with its prompt's words can be shown in place of a text."""
+def no_passages(site: Site) -> str:
+    """Say why passages that have to do with the words of a prompt cannot be shown in place of a text."""
     node = row_node(site)
     if reason := unreadable_prompt(node) or has_key(node, _SHOWN_OTHERWISE):
-        return Blocked(reason)
+        return reason
     if not texts(site):
-        return Blocked(f"the prompt of {node.name} shows no text of which passages could be chosen")
-    if not keywords_of(node):
-        return Blocked(f"the prompt of {node.name} has no words to look for")
-    return site
+        return f"the prompt of {node.name} shows no text of which passages could be chosen"
+    return "" if keywords_of(node) else f"the prompt of {node.name} has no words to look for"
+
+
+def keywords_of(node: Map | Filter) -> tuple[str, ...]:
+    """Return the words of an operator's question that a text about it may hold, without their endings."""
+    asked = task_of(node.prompt) if node.prompt else ""
+    names = " ".join(f"{f.name.replace('_', ' ')} {f.description}" for f in (node.schema.fields if node.schema else ()))
+    words = [w.lower() for w in _WORD.findall(re.sub(r"\[[^\]\n]*\]", " ", f"{asked} {names}"))]
+    return tuple(dict.fromkeys(_stem(word) for word in words if word not in _NO_KEYWORDS))[:MOST_KEYWORDS]
+
+
+def _stem(word: str) -> str:
+    ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) > _LONGEST_ENDING), "")
+    return word.removesuffix(ending)
 
 
 def texts(site: Site) -> list[str]:
@@ -71,25 +83,24 @@ def texts(site: Site) -> list[str]:
     return [text for text in cuttable_texts(site) if _is_replaceable(node, text)]
 
 
-def showing(site: Site, passages: Passages, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
+def showing(site: Site, cut: Split, choosing: Node, *, dropped: Sequence[str] = ()) -> Plan:
     """Return the plan in which `choosing` keeps the passages that the operator reads; then `dropped` go too."""
-    node, cut = row_node(site), passages.cut
+    node, field = row_node(site), free_field(site, f"{cut.split_key}_passages")
     collecting = Reduce(
-        name=passages.collect,
+        name=free_name(site.plan, f"{node.name}_collected"),
         reduce_key=(cut.id_key,),
         pass_through=True,
-        aggregate=FrozenMap({passages.field: FrozenMap({"collect": cut.chunk_key})}),
+        aggregate=FrozenMap({field: FrozenMap({"collect": cut.chunk_key})}),
     )
-    assert node.prompt is not None and node.schema is not None  # match_by_words
-    prompt = with_note(
-        _joined(node.prompt, cut.split_key, passages.field), "note_passages", by_words=isinstance(choosing, Filter)
-    )
-    names = {cut.split_key: passages.field}
-    quoting: Map | Filter = replace(node, schema=naming_main_text(node.schema, passages.field))
+    assert node.prompt is not None and node.schema is not None  # no_passages
+    prompt = _joined(node.prompt, cut.split_key, field)
+    prompt = with_note(prompt, "note_passages", by_words=isinstance(choosing, Filter))
+    names = {cut.split_key: field}
+    quoting: Map | Filter = replace(node, schema=naming_main_text(node.schema, field))
     own, later = divided_drops(node)
     changed: Map | Filter = replace(reading(quoting, names, prompt=prompt, quoted=names), drop_keys=own)
-    added = [cut.chunk_key, cut.id_key, cut.number_key, passages.field]
-    tidy = without_fields(passages.tidy, [*later, *added, *dropped])
+    added = [cut.chunk_key, cut.id_key, cut.number_key, field]
+    tidy = without_fields(free_name(site.plan, f"{node.name}_tidy"), [*later, *added, *dropped])
     return spliced(site, [cut, choosing, collecting, changed, *tidy])
 
 

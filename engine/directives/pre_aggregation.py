@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
-from engine.directives.chunking import REDUCE_VARIABLES
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before, type_of_field
 from engine.directives.fitting import can_rename, has_key
-from engine.directives.prompt_checks import ProposedPrompt
+from engine.directives.prompt_checks import REDUCE_VARIABLES, ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
-from engine.directives.splicing import free_field, free_name, spliced, without_fields
+from engine.directives.splicing import asking, free_field, free_name, spliced, without_fields
 from engine.directives.wording import task_of, worded
-from engine.language.schema import Field, Scalar, Schema, Text
+from engine.language.schema import Field, Scalar, Text
 from engine.language.template_text import field_place, rename_fields
 from engine.language.templates import Template
-from engine.operators.map import Map
 from engine.operators.reduce import Reduce
 from engine.plan.plan import Plan
 
@@ -51,17 +49,17 @@ class PreAggregation(Directive[ProjectionParams]):
     keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.4
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Reduce)
         if node.prompt is None or node.schema is None:
-            return Blocked(f"{node.name} asks no model")
+            return f"{node.name} asks no model"
         if reason := has_key(node, _SEEN_AS_THEY_ARE):
-            return Blocked(reason)
+            return reason
         if node.schema.has_quotes:
-            return Blocked(f"{node.name} quotes from its rows, which must stay as they are")
+            return f"{node.name} quotes from its rows, which must stay as they are"
         if not _candidates(site):
-            return Blocked(f"the prompt of {node.name} reads no text by name that could be shrunk")
-        return site
+            return f"the prompt of {node.name} reads no text by name that could be shrunk"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -100,13 +98,8 @@ class PreAggregation(Directive[ProjectionParams]):
         """Return the plan with a map before the reduce."""
         node = site.node(Reduce)
         new = _projected(site, node, params.field)
-        asking = Map(
-            name=free_name(site.plan, f"{node.name}_relevant"),
-            model=node.model,
-            too_long=node.too_long,
-            prompt=Template(params.map_prompt),
-            schema=Schema((Field(new, Scalar("string")),)),
-        )
+        name = free_name(site.plan, f"{node.name}_relevant")
+        shrinking = asking(name, node, params.map_prompt, Field(new, Scalar("string")))
         fold = node.fold_prompt and rename_fields(node.fold_prompt, {params.field: new}, "inputs")
         changed = replace(
             node,
@@ -115,7 +108,7 @@ class PreAggregation(Directive[ProjectionParams]):
             input=tuple(dict.fromkeys((*node.input, new))) if node.input else (),
         )
         passed = [new] if node.pass_through else []
-        return spliced(site, [asking, changed, *without_fields(free_name(site.plan, f"{node.name}_tidy"), passed)])
+        return spliced(site, [shrinking, changed, *without_fields(free_name(site.plan, f"{node.name}_tidy"), passed)])
 
 
 def _projected(site: Site, node: Reduce, field: str) -> str:
@@ -126,7 +119,7 @@ def _candidates(site: Site) -> list[str]:
     """Return the texts that the prompt reads through its rows, the longest first as far as it is known."""
     node = site.node(Reduce)
     named = node.prompt.mentions("inputs") - set(node.keys) if node.prompt else frozenset[str]()
-    kinds = {name: type_of_field(site.plan, site.place, name) for name in named}
+    kinds = {name: type_of_field(site, name) for name in named}
     texts = [n for n, kind in kinds.items() if kind in (None, Scalar("string")) or isinstance(kind, Text)]
     existing = fields_before(site)
     known = [name for name in texts if name in existing.names or existing.is_open]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site, step_of
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_of_input
 from engine.directives.fitting import can_rename, has_key
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
-from engine.directives.splicing import free_field, free_name, with_steps, without_fields
+from engine.directives.splicing import asking, free_field, free_name, with_steps, without_fields
 from engine.directives.wording import task_of, worded
-from engine.language.schema import Field, Scalar, Schema
+from engine.language.schema import Field, Scalar
 from engine.language.template_text import field_place, rename_fields
 from engine.language.templates import Template
 from engine.operators.equijoin import Equijoin
@@ -51,20 +51,20 @@ class PreJoining(Directive[JoinProjectionParams]):
     purpose: ClassVar[str] = "shrinks the rows of both sides to what decides whether they belong together"
     needs: ClassVar[frozenset[str]] = frozenset({"equijoin"})
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Equijoin)
         keys = {"examples": "shows rows as they are", "reviewed": "shows rows as they are"}
         if reason := has_key(node, keys):
-            return Blocked(reason)
+            return reason
         if node.comparison_prompt.reads_unknown:
-            return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
+            return f"the prompt of {node.name} shows whole rows, not fields by name"
         for side in SIDES:
             if not _candidates(site, side):
-                return Blocked(f"the prompt of {node.name} reads no field of the {side} rows that could be shrunk")
+                return f"the prompt of {node.name} reads no field of the {side} rows that could be shrunk"
             longest = _candidates(site, side)[0]
             if site.facts.field_tokens.get(longest, FEWEST_TOKENS) < FEWEST_TOKENS:
-                return Blocked(f"what {node.name} reads of the {side} rows ({longest}) is too short to be shrunk")
-        return site
+                return f"what {node.name} reads of the {side} rows ({longest}) is too short to be shrunk"
+        return ""
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -92,7 +92,7 @@ class PreJoining(Directive[JoinProjectionParams]):
 
     def prompts(self, site: Site, params: JoinProjectionParams) -> Sequence[ProposedPrompt]:
         """Return the prompts of both sides and the comparison."""
-        node, step = site.node(Equijoin), step_of(site.plan, site.step)
+        node, step = site.node(Equijoin), site.step
         gists = {side: _projected(site, node, side) for side in SIDES}
         new = frozenset(gists.values())
         left, right = (fields_of_input(site, name) for name in step.inputs)
@@ -123,29 +123,20 @@ class PreJoining(Directive[JoinProjectionParams]):
 
     def apply(self, site: Site, params: JoinProjectionParams) -> Plan:
         """Return the plan with a step before the join for each side."""
-        node, step = site.node(Equijoin), step_of(site.plan, site.step)
+        node, step = site.node(Equijoin), site.step
         sides = zip(SIDES, step.inputs, (params.left_prompt, params.right_prompt), strict=True)
         maps: list[Map] = []
         steps: list[Step] = []
         for side, source, prompt in sides:
             field = Field(_projected(site, node, side), Scalar("string"))
             name = free_name(site.plan, f"{node.name}_{side}")
-            asking = Map(
-                name=name,
-                model=node.model,
-                too_long=node.too_long,
-                prompt=Template(prompt),
-                schema=Schema((field,)),
-            )
-            maps.append(asking)
-            steps.append(Step(free_name(site.plan, f"{site.step}_{side}"), (source,), (name,)))
+            maps.append(asking(name, node, prompt, field))
+            steps.append(Step(free_name(site.plan, f"{step.name}_{side}"), (source,), (name,)))
         joining = replace(node, comparison_prompt=Template(params.comparison_prompt, frozenset(SIDES)))
         new = [_projected(site, node, side) for side in SIDES]
         tidy = without_fields(free_name(site.plan, f"{node.name}_tidy"), new)
-        rest = step.operators[site.stop :]
-        joined = replace(
-            step, inputs=tuple(s.name for s in steps), operators=(node.name, *(t.name for t in tidy), *rest)
-        )
+        operators = (node.name, *(t.name for t in tidy), *step.operators[1:])
+        joined = replace(step, inputs=tuple(s.name for s in steps), operators=operators)
         return with_steps(site, [*maps, joining, *tidy], [*steps, joined])
 
 

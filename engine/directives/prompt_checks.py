@@ -14,6 +14,9 @@ from engine.language.templates import Template
 _PART_WORDS = re.compile(
     r"\b(?:parts?|partial|passages?|chunks?|sections?|excerpts?|portions?|segments?|pieces?|beginning)\b", re.I
 )
+REDUCE_VARIABLES = frozenset({"inputs", "reduce_key"})
+"""What the prompt of a reduce may use."""
+
 LEAST_LETTERS = 6
 """Letters of a prompt beside its place holders: fewer ask nothing."""
 

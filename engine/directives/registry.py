@@ -66,6 +66,6 @@ def directive(name: str) -> AnyDirective:
 
 
 def matching(plan: Plan, place: Place, facts: Facts) -> list[tuple[AnyDirective, Site]]:
-    """Return the directives that rewrite a run ending at a place, with the site of each."""
+    """Return the directives that rewrite the operator at a place, with the site of each."""
     matches = ((one, one.matches(plan, place, facts)) for one in DIRECTIVES)
     return [(one, site) for one, site in matches if not isinstance(site, Blocked)]

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fields import fields_before
 from engine.directives.fitting import long_texts, quoted_field, row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.prompt_checks import ProposedPrompt
 from engine.directives.proposals import a_prompt, an_object, one_of
+from engine.directives.splicing import asking, free_name
 from engine.directives.wording import worded
 from engine.language.expressions import RowExpression
-from engine.language.schema import Field, ListOf, Nullable, Quote, Schema
+from engine.language.schema import Field, ListOf, Nullable, Quote
 from engine.language.template_text import field_expression, field_place
 from engine.language.templates import Template
 from engine.operators.deciding import LeanMethod
@@ -59,10 +60,8 @@ class SecondReading(Directive[SecondReadingParams]):
     keeps_definitions: ClassVar[bool] = True
     prior: ClassVar[float] = 0.6
 
-    def _match(self, site: Site) -> Site | Blocked:
-        if reason := not_by_item(site, _lists(site), "whose items could be read again"):
-            return Blocked(reason)
-        return site
+    def _blocked(self, site: Site) -> str:
+        return not_by_item(site, _lists(site), "whose items could be read again")
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -118,27 +117,24 @@ class SecondReading(Directive[SecondReadingParams]):
 
     def apply(self, site: Site, params: SecondReadingParams) -> Plan:
         """Return the plan that reads twice."""
-        node, names = row_node(site), ItemNames.of(site, params.field)
-        assert isinstance(node, Map)  # needs
-        listing = replace(node, prompt=Template(params.list_prompt))
-        return item_by_item(site, names, listing, _checking(site.plan, node, names, params), [names.quote])
+        names = ItemNames.of(site, params.field)
+        listing = replace(site.node(Map), prompt=Template(params.list_prompt))
+        return item_by_item(site, names, listing, _checking(site, names, params), [names.quote])
 
 
-def _checking(plan: Plan, node: Map, names: ItemNames, params: SecondReadingParams) -> list[Node]:
+def _checking(site: Site, names: ItemNames, params: SecondReadingParams) -> list[Node]:
     """Return the operators that read an item again."""
-    quote = Field(names.quote, Nullable(Quote(quoted_field(plan, params.source))))
-    return [
-        Map(
-            name=names.read,
-            model=node.model,
-            too_long=node.too_long,
-            layout=node.layout,
-            prompt=Template(params.item_prompt),
-            schema=Schema((quote,)),
-        ),
-        Filter(name=names.quoted, condition=RowExpression.parse(f"{field_expression(names.quote)} is not none")),
-        *belonging(node, names, params.correct_lean),
-    ]
+    node = row_node(site)
+    again = asking(
+        free_name(site.plan, f"{node.name}_again"),
+        node,
+        params.item_prompt,
+        Field(names.quote, Nullable(Quote(quoted_field(site.plan, params.source)))),
+        layout=node.layout,
+    )
+    is_quoted = RowExpression.parse(f"{field_expression(names.quote)} is not none")
+    quoted = Filter(name=free_name(site.plan, f"{node.name}_quoted"), condition=is_quoted)
+    return [again, quoted, *belonging(site, names, params.correct_lean)]
 
 
 def _lists(site: Site) -> list[str]:

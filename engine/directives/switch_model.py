@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.proposals import an_object, one_of
 from engine.directives.splicing import spliced
 from engine.operators.asking import ModelNode
@@ -33,11 +33,11 @@ class SwitchModel(Directive[SwitchParams]):
     )
     prior: ClassVar[float] = 0.05
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(ModelNode)
         if not node.traits().calls_model:
-            return Blocked(f"{node.name} asks no model")
-        return site if _others(site) else Blocked("no other model is installed")
+            return f"{node.name} asks no model"
+        return "" if _others(site) else "no other model is installed"
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""

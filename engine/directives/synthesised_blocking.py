@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from engine.directives.base import Blocked, Directive, Facts, Params, Site
+from engine.directives.base import Directive, Facts, Params, Site
 from engine.directives.splicing import spliced
 from engine.language.conditions import condition
 from engine.language.template_text import field_expression
@@ -64,15 +64,15 @@ class SynthesisedBlocking(Directive[BlockingParams]):
     is_settled: ClassVar[bool] = True
     compares_variants: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
+    def _blocked(self, site: Site) -> str:
         node = site.node(Equijoin)
         if node.blocking_conditions or node.blocking_threshold is not None:
-            return Blocked(f"{node.name} says itself which pairs are compared")
+            return f"{node.name} says itself which pairs are compared"
         if node.comparison_prompt.reads_unknown:
-            return Blocked(f"the prompt of {node.name} shows whole rows, not fields by name")
+            return f"the prompt of {node.name} shows whole rows, not fields by name"
         if not (_fields(node, "left", site.facts) and _fields(node, "right", site.facts)):
-            return Blocked(f"the prompt of {node.name} reads no field of one side")
-        return site
+            return f"the prompt of {node.name} reads no field of one side"
+        return ""
 
     def default_params(self, site: Site) -> BlockingParams:
         """Learn the rules from what was matched; where too little was, go by how long the fields are."""

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fitting import row_node
-from engine.directives.keywords import keywords_of
-from engine.directives.passages import PASSAGE_TOKENS, Passages, match_by_words, settings_schema, showing, texts
+from engine.directives.passages import PASSAGE_TOKENS, keywords_of, no_passages, settings_schema, showing, texts
 from engine.directives.proposals import a_number, a_text, an_object, one_of
-from engine.directives.splicing import free_name
+from engine.directives.splicing import cutting, free_name
 from engine.directives.wording import task_of
 from engine.language.templates import Template
 from engine.operators.topk import TopK
@@ -49,8 +48,8 @@ class TopKChunks(Directive[TopKParams]):
     prior: ClassVar[float] = 0.15
     prior_of_long_texts: ClassVar[float] = 0.15
 
-    def _match(self, site: Site) -> Site | Blocked:
-        return match_by_words(site)
+    def _blocked(self, site: Site) -> str:
+        return no_passages(site)
 
     def params_schema(self, site: Site) -> dict[str, Any]:
         """Return the JSON Schema of the parameters."""
@@ -64,7 +63,7 @@ class TopKChunks(Directive[TopKParams]):
     def default_params(self, site: Site) -> TopKParams:
         """Search by words and meaning for the question itself; show 30 % of the context."""
         node = row_node(site)
-        assert node.prompt is not None  # match_by_words
+        assert node.prompt is not None  # no_passages
         query = " ".join(task_of(node.prompt).replace("{", "(").split())[:LONGEST_QUERY].strip()
         count = round(site.facts.context_tokens * _SHOWN_SHARE / PASSAGE_TOKENS)
         return TopKParams(
@@ -82,13 +81,13 @@ class TopKChunks(Directive[TopKParams]):
 
     def apply(self, site: Site, params: TopKParams) -> Plan:
         """Return the plan that searches first."""
-        passages = Passages.of(site, params.split_key, params.passage_tokens)
+        cut = cutting(site, "passages", params.split_key, params.passage_tokens)
         best = TopK(
-            name=free_name(site.plan, f"{site.nodes[-1].name}_best"),
+            name=free_name(site.plan, f"{site.operator.name}_best"),
             method=params.method,
             k=params.passages,
-            keys=(passages.cut.chunk_key,),
+            keys=(cut.chunk_key,),
             query=Template(params.query),
-            stratify_key=(passages.cut.id_key,),
+            stratify_key=(cut.id_key,),
         )
-        return showing(site, passages, best, dropped=(best.rank_key, best.score_key))
+        return showing(site, cut, best, dropped=(best.rank_key, best.score_key))

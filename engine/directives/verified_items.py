@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
 
-from engine.directives.base import Blocked, Directive, Params, Site
+from engine.directives.base import Directive, Params, Site
 from engine.directives.fitting import row_node
 from engine.directives.item_by_item import LEANS, ItemNames, belonging, item_by_item, not_by_item
 from engine.directives.person_fields import holds_persons
+from engine.directives.splicing import free_name
 from engine.language.expressions import RowExpression
 from engine.language.schema import Field, ListOf, Quote, Record, Scalar, Schema, Text, Type
 from engine.language.template_text import field_expression
@@ -59,10 +60,8 @@ class VerifiedItems(Directive[VerifiedParams]):
     prior: ClassVar[float] = 0.75
     is_settled: ClassVar[bool] = True
 
-    def _match(self, site: Site) -> Site | Blocked:
-        if reason := not_by_item(site, _lists(site), "of texts or records that could be asked about one by one"):
-            return Blocked(reason)
-        return site
+    def _blocked(self, site: Site) -> str:
+        return not_by_item(site, _lists(site), "of texts or records that could be asked about one by one")
 
     def default_params(self, site: Site) -> VerifiedParams:
         """Ask about the items of the first list, all there could be, and weigh them against each other."""
@@ -77,15 +76,15 @@ class VerifiedItems(Directive[VerifiedParams]):
 
     def apply(self, site: Site, params: VerifiedParams) -> Plan:
         """Return the plan that asks about each item."""
-        node, names = row_node(site), ItemNames.of(site, params.field)
-        assert isinstance(node, Map) and node.schema is not None and node.prompt is not None  # needs, undividable
-        listing = node
-        checking = belonging(node, names, params.correct_lean)
+        listing, names = site.node(Map), ItemNames.of(site, params.field)
+        assert listing.schema is not None  # undividable
+        checking = belonging(site, names, params.correct_lean)
         if params.broad and (broad := _broad_prompt(site)) is not None:
-            listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(node.schema.fields[0]),)))
-            if holds_persons(params.field, [node.prompt]):
-                condition = f"{field_expression(names.field)} | is_person"
-                checking.insert(0, Filter(name=names.quoted, condition=RowExpression.parse(condition)))
+            if holds_persons(params.field, [listing.prompt]):
+                condition = RowExpression.parse(f"{field_expression(names.field)} | is_person")
+                name = free_name(site.plan, f"{listing.name}_quoted")
+                checking.insert(0, Filter(name=name, condition=condition))
+            listing = replace(listing, prompt=Template(broad), schema=Schema((_longer(listing.schema.fields[0]),)))
         return item_by_item(site, names, listing, checking)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.estimate.flow import NOTHING, WorkEstimate, estimate_work, total
-from engine.estimate.scale import CHARACTERS_PER_PAGE, Corpus, Machine, pages_of, scale_lines, scaled, table_lines
+from engine.estimate.scale import Corpus, Machine, pages_of, scale_lines, scaled, table_lines
 from engine.estimate.sources import look_at
 from engine.estimate.total import Total, rates_of, total_of
 from engine.loader import Loaded
@@ -99,7 +99,7 @@ def _estimate_lines(
     machines: Sequence[Machine],
 ) -> Iterator[str]:
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    sources = scaled(look_at(loaded, data=data, case=case), corpus, CHARACTERS_PER_PAGE)
+    sources = scaled(look_at(loaded, data=data, case=case), corpus)
     estimates, assumptions = estimate_work(workflow, sources, per_token)
     yield "Estimate"
     for source in sources.values():
@@ -115,7 +115,7 @@ def _estimate_lines(
     yield from _time_lines(whole, model, rates)
     if machines or corpus.given:
         known = [Machine("this machine", rates.prompt_per_second, rates.sampled_per_second)] if rates else []
-        rows, pages = total(estimate.rows for estimate in estimates), pages_of(sources, corpus, CHARACTERS_PER_PAGE)
+        rows, pages = total(estimate.rows for estimate in estimates), pages_of(sources, corpus)
         yield from scale_lines(
             [*known, *machines], calls=whole.calls, read=read, sampled=sampled, rows=rows, pages=pages
         )

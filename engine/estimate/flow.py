@@ -164,7 +164,7 @@ def _begun(node: Node, rows: Guess) -> Guess:
     """Bound the rows that an operator is given by its `sample`, and by a `limit` that counts those that are begun."""
     if node.sample is not None:
         rows = rows.at_most(node.sample)
-    counts_begun = isinstance(node, ModelNode) and node.limit_counts == "begun" and node.traits().row_local
+    counts_begun = node.limit_counts == "begun" and node.traits().row_local
     return rows.at_most(node.limit) if counts_begun and node.limit is not None else rows
 
 
@@ -203,7 +203,8 @@ def _calls(node: Node, rows: Guess, sides: Sequence[Flowing], assumptions: dict[
 def _groups(node: Node, rows: Guess) -> Guess:
     if isinstance(node, Reduce | CodeReduce) and not node.keys:
         return rows.at_most(1)
-    return Guess(min(rows.low, 1), max(min(rows.likely, 1), rows.likely / GROUP_ROWS), rows.high)
+    groups = Guess(min(rows.low, 1), max(min(rows.likely, 1), rows.likely / GROUP_ROWS), rows.high)
+    return groups if node.limit is None else groups.at_most(node.limit)
 
 
 def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token: float) -> Guess:
@@ -247,7 +248,7 @@ def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:
     rows = flow.rows
     if traits.keeps_first is not None:
         return rows.at_most(traits.keeps_first)
-    if isinstance(node, ModelNode) and node.limit_counts == "kept" and node.limit is not None:
+    if node.limit_counts == "kept" and node.limit is not None:
         return _by_cardinality(node, flow).at_most(node.limit)
     if sides:
         left, right = (side.rows for side in sides)
@@ -259,7 +260,7 @@ def _rows_after(node: Node, flow: Flowing, sides: Sequence[Flowing]) -> Guess:
 def _by_cardinality(node: Node, flow: Flowing) -> Guess:
     rows = flow.rows
     match node.traits().cardinality:
-        case "zero_or_one":
+        case "zero_or_one" if node.limit is None or node.limit_counts == "kept":
             flow.assumptions[f"{node.name}: half of its rows are kept"] = None
             return rows.times(0, KEPT_SHARE, 1)
         case "one_to_many":

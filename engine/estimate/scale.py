@@ -69,7 +69,7 @@ class Machine:
         )
 
 
-def scaled(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: float) -> dict[str, Source]:
+def scaled(sources: Mapping[str, Source], corpus: Corpus) -> dict[str, Source]:
     """Blow the largest dataset up to the corpus's size; the others stay as they are."""
     if not corpus.given or not sources:
         return dict(sources)
@@ -78,10 +78,10 @@ def scaled(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: f
     documents = corpus.documents
     characters = _characters(source)
     if documents is None:
-        documents = max(1, round((corpus.pages or 1) * characters_per_page * len(source.items) / max(1, characters)))
+        documents = max(1, round((corpus.pages or 1) * CHARACTERS_PER_PAGE * len(source.items) / max(1, characters)))
     stretch = 1.0
     if corpus.pages is not None and corpus.documents is not None and characters:
-        stretch = corpus.pages * characters_per_page / (documents * characters / len(source.items))
+        stretch = corpus.pages * CHARACTERS_PER_PAGE / (documents * characters / len(source.items))
     items = [replace(item, characters=_stretched(item.characters, stretch), values=None) for item in source.items]
     assumption = f"{name}: {documents:,} documents like the {len(source.items)} here"
     assumption += f", each {stretch:,.2f} times as long" if stretch != 1 else ""
@@ -94,11 +94,11 @@ def scaled(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: f
     return {**sources, name: grown}
 
 
-def pages_of(sources: Mapping[str, Source], corpus: Corpus, characters_per_page: float) -> float:
+def pages_of(sources: Mapping[str, Source], corpus: Corpus) -> float:
     """Return how many pages are parsed: those asked for, else those of the text."""
     if corpus.pages is not None:
         return corpus.pages
-    return sum(_characters(source) * source.times for source in sources.values()) / characters_per_page
+    return sum(_characters(source) * source.times for source in sources.values()) / CHARACTERS_PER_PAGE
 
 
 def _characters(source: Source) -> int:

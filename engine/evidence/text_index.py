@@ -16,6 +16,7 @@ from engine.text.blocks import collapse
 from engine.text.dates import PartialDate, dates_in
 from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain, words
+from engine.text.numbered_text import merge
 from engine.text.numbers import WORD_NUMBERS, number_mentions
 
 MOST_HITS = 2000
@@ -189,11 +190,6 @@ class TextIndex:
 
     def stretches(self, spans: Sequence[Span]) -> list[Stretch]:
         """Translate spans of line numbers to offsets: in order, those that meet or touch as one, none that is empty."""
-        stretches: list[Stretch] = []
-        for span in sorted(spans, key=lambda span: span.first):
-            first, past = bisect_left(self._numbers, span.first), bisect_right(self._numbers, span.last)
-            if stretches and first < past and first <= stretches[-1].last + 1:
-                stretches[-1] = Stretch(stretches[-1].first, max(stretches[-1].last, past - 1))
-            elif first < past:
-                stretches.append(Stretch(first, past - 1))
-        return stretches
+        places = [(bisect_left(self._numbers, s.first), bisect_right(self._numbers, s.last) - 1) for s in spans]
+        filled = [(first, last) for first, last in places if first <= last]
+        return [Stretch(first, last) for first, last in merge(filled, borders=range(len(self.lines)))]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -108,30 +108,25 @@ class DatasetReader:
             )
         return [Row.source(dataset.name, str(n), row) for n, row in enumerate(checked_rows(rows))]
 
-    async def _rows(self, dataset: Dataset) -> list[Row]:
-        rows: list[Row] = []
-        async with aclosing(self._file(dataset)) as stream:
-            async for row in stream:
-                if len(rows) == self.first:
-                    break
-                rows.append(row)
-        return rows
-
     # -- data files ----------------------------------------------------------------------------------------------
 
-    async def _file(self, dataset: Dataset) -> AsyncGenerator[Row]:
+    async def _rows(self, dataset: Dataset) -> list[Row]:
         file = dataset.location(self.directory)
+        rows: list[Row] = []
         sheets: dict[str, None] = {}
         try:
             async with self._pairs(file, dataset.sheet or None) as pairs:
-                for number, (sheet, values) in enumerate(pairs):
+                for sheet, values in pairs:
                     sheets[sheet] = None
                     if len(sheets) > 1:
                         raise _which_sheet(dataset, file, pairs, sheets)
-                    yield Row.source(dataset.name, str(number), values)
+                    if len(rows) == self.first:
+                        break
+                    rows.append(Row.source(dataset.name, str(len(rows)), values))
         except DocumentError as error:
             # Not the failure of one file among many: without its rows there is nothing to run on.
             raise UsageError(f"dataset {dataset.name!r}: {error}", advice=error.advice) from error
+        return rows
 
     @asynccontextmanager
     async def _pairs(self, file: Path, sheet: str | None) -> AsyncIterator[Iterator[tuple[str, dict[str, Any]]]]:
@@ -143,6 +138,14 @@ class DatasetReader:
         if file.suffix.lower() not in READ_IN_CHILD:
             yield table_rows(file, self.options)
             return
+        async with self.pairs_by_child(file, sheet) as pairs:
+            yield pairs
+
+    @asynccontextmanager
+    async def pairs_by_child(
+        self, file: Path, sheet: str | None = None
+    ) -> AsyncIterator[Iterator[tuple[str, dict[str, Any]]]]:
+        """Lend the (sheet, row) pairs that a child process reads from a data file; raises DocumentError."""
         with scratch_folder() as scratch:
             async with ParserPool(1, self.options) as pool:
                 written = await pool.rows(file, sheet=sheet, scratch=scratch)

@@ -1,4 +1,4 @@
-"""Files that were read into a case and are not there any more; what was read of them stays in the case."""
+"""Files that were read into a case, or could not be, and are not there any more; what was read stays in the case."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def gone_files(documents: Documents, folder: Path) -> list[str]:
         if below and not any(_stands(Path(path)) for path in paths):
             gone += below
     return sorted(gone)
+
+
+def forget_gone_failures(documents: Documents, folder: Path, before: str) -> None:
+    """Forget the files below a folder that could not be read before a time (storage.topic.now) and are gone."""
+    root = folder.expanduser().resolve()
+    for file in documents.failures():
+        path = Path(file.path)
+        if path.is_relative_to(root) and not _stands(path):
+            documents.forget_failures(file.path, before)
 
 
 def gone_text(paths: Iterable[str]) -> str:

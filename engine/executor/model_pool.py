@@ -9,12 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.executor.events import Emit, Event, ModelLoading, ModelReady, ModelRestarted, ModelWorking, Warned
 from engine.executor.translation import redwell_errors
 from engine.finishing import to_the_end
+from models.matrices import Matrix
 from models.notices import GivesNotice, Notice, Restarted, Working
 from models.protocol import ModelBackend
 
@@ -29,7 +27,7 @@ class TextEmbedder(Protocol):
     def digest(self) -> str:
         """Identify the weights."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> Matrix:
         """Return one unit vector per text: shape (len(texts), dimensions)."""
 
 

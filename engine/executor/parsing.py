@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
@@ -176,16 +175,13 @@ class ParsingFunctions:
         from engine.documents.workbook import texts_of_rows  # noqa: PLC0415 - openpyxl
 
         kwargs = parsing.function_kwargs
-        with scratch_folder() as scratch:
-            try:
-                async with ParserPool(1, self._reader.options) as pool:
-                    written = await pool.rows(file, sheet=None, scratch=scratch)
-            except DocumentError as error:
-                return error
-            sheets: dict[str, list[dict[str, Any]]] = {}
-            for line in written.read_text(encoding="utf-8").splitlines():
-                sheet, row = json.loads(line)
-                sheets.setdefault(sheet, []).append(row)
+        sheets: dict[str, list[dict[str, Any]]] = {}
+        try:
+            async with self._reader.pairs_by_child(file) as pairs:
+                for sheet, row in pairs:
+                    sheets.setdefault(sheet, []).append(row)
+        except DocumentError as error:
+            return error
         by_column = kwargs.get("orientation", "col") == "col"
         texts = [
             texts_of_rows(rows, by_column=by_column, columns=kwargs.get("col_order") or ()) for rows in sheets.values()

@@ -9,12 +9,9 @@ import asyncio
 import functools
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import ItemError
 from engine.executor.events import Emit, Warned
@@ -23,7 +20,8 @@ from engine.operators.base import Retrieved
 from engine.plan.plan import Plan
 from engine.plan.retriever import IndexType, Retriever
 from engine.rows import Row, Span
-from engine.text.ranking import PIECE_CHARACTERS, reciprocal
+from engine.text.ranking import PIECE_CHARACTERS, Embed, reciprocal
+from models.matrices import Matrix
 from models.nearest import SAMPLE_QUERIES, Neighbours, VectorSearch, prepare_search
 from models.protocol import canonical_json
 from storage.case import Case
@@ -35,8 +33,6 @@ CANDIDATES = 50
 """Passages that each ranking gives at least, before they are fused."""
 
 _BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?;])\s+"), re.compile(r"\s+"))
-
-Embed = Callable[[Sequence[str]], Awaitable[NDArray[np.float32]]]
 
 
 @dataclass(frozen=True)
@@ -101,8 +97,7 @@ class Retrieval:
         self, retriever: Retriever, kind: IndexType, values: Mapping[str, Any], embed: Embed
     ) -> list[_Hit]:
         section = retriever.fts if kind == "fts" else retriever.embedding
-        if section is None:
-            raise RuntimeError(f"retriever {retriever.name!r} has no section {kind}: the plan should have refused it")
+        assert section is not None  # modes names no other
         query = _question(retriever, kind, section.query_phrase, values)
         if not query.strip():
             return []
@@ -130,8 +125,7 @@ class Retrieval:
     async def _build(self, retriever: Retriever, kind: IndexType, embed: Embed) -> _Index:
         rows = await self._rows_of(retriever.source)
         phrase = retriever.fts.index_phrase if kind == "fts" and retriever.fts else retriever.embedding_phrase
-        if phrase is None:
-            raise RuntimeError(f"retriever {retriever.name!r} has no phrase: the plan should have refused it")
+        assert phrase is not None  # the plan refuses a retriever without one
         passages = self._passages(retriever, phrase, rows)
         texts = [passage.text for passage in passages]
         digest = hashlib.sha256(canonical_json(texts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -140,7 +134,7 @@ class Retrieval:
         self._case.text_indexes.save(_table(retriever), digest, texts)
         return _Index(passages, digest)
 
-    async def _vector_search(self, retriever: Retriever, vectors: NDArray[np.float32]) -> VectorSearch:
+    async def _vector_search(self, retriever: Retriever, vectors: Matrix) -> VectorSearch:
         """Get ready to search the passages; says so where some of the nearest may be missed."""
         depth = max(CANDIDATES, 4 * retriever.query.top_k)
         likely = vectors[:: max(1, len(vectors) // SAMPLE_QUERIES)][:SAMPLE_QUERIES]  # passages are asked about as such

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, TypeVar
 
 from engine.code.pool import CodePool
@@ -16,7 +16,6 @@ from engine.disk import sha256_of
 from engine.errors import PipelineError, RedwellError
 from engine.evidence.cells import CellEvidence
 from engine.executor.asking import CachedAsk, NewAsk
-from engine.executor.calls import Account
 from engine.executor.datasets import DatasetReader, ReadDataset
 from engine.executor.events import Emit, Event, FilesFound, RunFinished, RunStarted, Warned
 from engine.executor.model_pool import ModelPool, OpenEmbedder, OpenModel
@@ -25,7 +24,7 @@ from engine.executor.results import EvidenceFinder, refuse_columns, result_colum
 from engine.executor.retrieval import Retrieval
 from engine.executor.settings import RunSettings
 from engine.executor.sources import source_reader
-from engine.executor.stages import StageRunner
+from engine.executor.stages import Account, StageRunner
 from engine.executor.tools import RunResources, WatchOutcome, watch_nothing
 from engine.executor.translation import as_redwell_error
 from engine.language.checks import Sides, SourceFields, check, fields_joined
@@ -83,11 +82,6 @@ def fate_records(account: Account) -> list[FateRecord]:
     }
     ids = dict.fromkeys(row.id for row in account.rows_in)
     return [failed.get(id) or rejected.get(id) or FateRecord(id, "output") for id in ids]
-
-
-def decision_records(account: Account) -> list[DecisionRecord]:
-    """Return the operator's verdicts in order."""
-    return [DecisionRecord(d.subject, d.left, d.right, d.verdict, d.by, d.detail) for d in account.decisions]
 
 
 def evidence_records(row_id: RowId, cell: CellEvidence) -> list[EvidenceRecord]:
@@ -387,10 +381,11 @@ class _Run:
         """Store what an operator did: its rows, the fate of each row it was given, its decisions."""
         name = account.node.name
         self._failed_items += len(account.failed)
+        decisions = [DecisionRecord(*astuple(decision)) for decision in account.decisions]
         with self._case.transaction():
             self._save_rows(name, account.rows_out)
             self._case.ledger.save_fates(self._run_id, name, fate_records(account), rows_in=len(account.rows_in))
-            self._case.ledger.save_decisions(self._run_id, name, decision_records(account))
+            self._case.ledger.save_decisions(self._run_id, name, decisions)
 
     def _save_rows(self, operator: str, rows: Sequence[Row]) -> None:
         self._rows.update((row.id, row) for row in rows)
@@ -491,31 +486,23 @@ Finished = Callable[[str, Sequence[Row]], None]
 async def run_steps(
     workflow: Workflow, datasets: Mapping[str, Sequence[Row]], runner: StageRunner, *, finished: Finished
 ) -> Sequence[Row]:
-    """Run all steps; return the rows of the last. The first error ends all and is raised as it is."""
-    if not workflow.overlaps:
-        outputs = dict(datasets)
-        for step in workflow.steps:
-            outputs[step.name] = await runner.run(step.works, [outputs[name] for name in step.inputs])
-            finished(step.name, outputs[step.name])
-        return outputs[workflow.steps[-1].name]
-    return await _overlapping(workflow, datasets, runner, finished)
+    """Run all steps, one after another unless they overlap; return the rows of the last.
 
-
-async def _overlapping(
-    workflow: Workflow, datasets: Mapping[str, Sequence[Row]], runner: StageRunner, finished: Finished
-) -> Sequence[Row]:
+    The first error ends all and is raised as it is.
+    """
     loop = asyncio.get_running_loop()
-    ready: dict[str, asyncio.Future[Sequence[Row]]] = {
-        name: loop.create_future() for name in (*datasets, *(step.name for step in workflow.steps))
-    }
+    steps = [step.name for step in workflow.steps]
+    ready: dict[str, asyncio.Future[Sequence[Row]]] = {name: loop.create_future() for name in (*datasets, *steps)}
     for name, rows in datasets.items():
         ready[name].set_result(rows)
 
-    async def one(step: WorkStep) -> Sequence[Row]:
+    async def one(place: int, step: WorkStep) -> Sequence[Row]:
+        if place and not workflow.overlaps:
+            await ready[steps[place - 1]]
         inputs = [await ready[name] for name in step.inputs]
         rows = await runner.run(step.works, inputs)
         ready[step.name].set_result(rows)
         finished(step.name, rows)
         return rows
 
-    return (await all_or_none([one(step) for step in workflow.steps]))[-1]
+    return (await all_or_none([one(place, step) for place, step in enumerate(workflow.steps)]))[-1]

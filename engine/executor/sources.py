@@ -20,6 +20,7 @@ from engine.errors import UsageError
 from engine.evidence.text_index import TextIndex
 from engine.executor.case_documents import load_document, ocr_pages_of, save_document
 from engine.executor.events import DocumentFailed, DocumentRead, Emit, FilesFound
+from engine.executor.gone_files import forget_gone_failures
 from engine.executor.reading_rates import Reading
 from engine.plan.plan import Dataset
 from engine.rows import DocumentId, Row
@@ -114,6 +115,8 @@ async def ingest_files(  # noqa: PLR0913 - what ingest takes, and the files by t
             ingestion.take(event)
             if passed is not None:
                 await passed()
+    for folder in filter(Path.is_dir, paths):
+        forget_gone_failures(case.documents, folder, ingestion.began)
     return ingestion.result
 
 
@@ -142,7 +145,7 @@ class _Ingestion:
         self._case = case
         self._emit = emit
         self._dataset = dataset
-        self._began = now()
+        self.began = now()
         self._found = 0
         self._done = 0
         self._counted: list[str] = []
@@ -191,7 +194,7 @@ class _Ingestion:
         """
         with self._case.transaction(relaxed=True):
             record_container(self._case.custody, self._relative(event.path), self._root, event.id)
-            self._case.documents.forget_failures(event.path, self._began)
+            self._case.documents.forget_failures(event.path, self.began)
         if event.parent_id is None:
             while self._counted and self._counted[-1].startswith(f"{event.path}/"):
                 self._counted.pop()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.code.pool import CodePool
 from engine.code.program import Program
@@ -100,29 +99,18 @@ class OperatorTools:
     def __init__(
         self, resources: RunResources, backend: ModelBackend | None, progress: Progress, expected: int
     ) -> None:
+        settings = resources.settings
+        self.system_prompt = resources.system_prompt
+        self.sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_tokens)
+        self.seed = settings.seed
+        self.joined_fields = resources.joined_fields.get(progress.operator, ((), ()))
+        self.record = CallRecord()
         self._resources = resources
         self._backend = backend
         self._progress = progress
         self._done = 0
         self._total = expected
-        self._record = CallRecord()
         progress.expect(expected)
-
-    @property
-    def system_prompt(self) -> str:
-        """Return the pipeline's system prompt."""
-        return self._resources.system_prompt
-
-    @property
-    def sampling(self) -> Sampling:
-        """Return the pipeline's sampling, of which an operator may override parts."""
-        settings = self._resources.settings
-        return Sampling(temperature=settings.temperature, max_tokens=settings.max_tokens)
-
-    @property
-    def seed(self) -> int:
-        """Return the pipeline's seed."""
-        return self._resources.settings.seed
 
     @property
     def context_tokens(self) -> int:
@@ -133,10 +121,6 @@ class OperatorTools:
         """Count tokens with the operator's model."""
         return self._model.count_tokens(text)
 
-    def count_prompt_tokens(self, request: Request) -> int:
-        """Count the tokens of a whole prompt."""
-        return self._model.count_prompt_tokens(request)
-
     async def ask(self, request: Request, *, model: str | None = None) -> Reply:
         """Ask the operator's model, or another by name, through the reply cache."""
         backend = self._model if model is None else await self._resources.pool.model(model)
@@ -146,27 +130,12 @@ class OperatorTools:
         """Find what a retriever holds for a row; raises PipelineError where there is none of that name."""
         return await self._resources.retrieval.find(name, values, self.embed)
 
-    @property
-    def record(self) -> CallRecord:
-        """Return where this call's notes are kept."""
-        return self._record
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts: shape (len(texts), dimensions), unit rows; each text is computed once per case.
 
         The result of very many texts is no plain memory: write to a copy of parts of it, or not at all.
         """
         return await embed_through_case(self._resources.case, self._resources.pool.embedder(), texts)
-
-    @property
-    def joined_fields(self) -> Sides:
-        """Return the fields of the left and of the right rows of a join, as far as they are known before it runs."""
-        return self._resources.joined_fields.get(self._progress.operator, ((), ()))
-
-    @property
-    def trusts_code(self) -> bool:
-        """Say whether the user has allowed the pipeline's own Python to run."""
-        return self._resources.trusts_code
 
     def structure(self, document_id: DocumentId) -> Structure:
         """Say where the pages and the sections of a document begin; worked out once a run."""

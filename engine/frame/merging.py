@@ -12,7 +12,7 @@ from engine.errors import UsageError
 from engine.executor.memory_rows import Rows
 from engine.plan.frozen import thaw
 from engine.plan.node import Node
-from engine.plan.plan import Dataset, Plan, Step
+from engine.plan.plan import Dataset, Plan, Step, numbered
 from engine.plan.retriever import Retriever
 
 
@@ -46,7 +46,7 @@ def merged(left: Part, right: Part, join: Node | None = None) -> Part:
     retrievers = _retrievers(left.plan, [_over(each, new) for each in renamed.plan.retrievers])
     inputs = (_tip(left.plan), of_right)
     last = Step(
-        unique("joined", {*datasets, *(step.name for step in steps)}),
+        numbered("joined", {*datasets, *(step.name for step in steps)}),
         inputs if join else tuple(dict.fromkeys(inputs)),
         (join.name,) if join else (),
     )
@@ -61,13 +61,6 @@ def merged(left: Part, right: Part, join: Node | None = None) -> Part:
         retrievers=retrievers,
     )
     return Part(plan, left.directory, {**left.data, **renamed.data})
-
-
-def unique(name: str, taken: Collection[str]) -> str:
-    """Return the name, or the name with the first number behind it that is not taken."""
-    if name not in taken:
-        return name
-    return next(f"{name}_{n}" for n in range(2, len(taken) + 3) if f"{name}_{n}" not in taken)
 
 
 def names_in(plan: Plan) -> set[str]:
@@ -87,7 +80,7 @@ def _rename_datasets(left: Part, right: Part) -> Part:
     for dataset in right.plan.datasets:
         name = dataset.name
         if name in steps or (name in ours and not _is_same(ours[name], left, dataset, right)):
-            new[name] = unique(name, {*taken, *new.values()})
+            new[name] = numbered(name, {*taken, *new.values()})
     plan = replace(
         right.plan,
         datasets=tuple(replace(d, name=new.get(d.name, d.name)) for d in right.plan.datasets),
@@ -131,7 +124,7 @@ def _operators(left: Plan, right: Plan, join: Node | None) -> tuple[tuple[Node, 
     for node in right.operators:
         name = node.name
         if name in by_name and by_name[name] != node:
-            name = unique(name, {*by_name, *(n.name for n in right.operators)})
+            name = numbered(name, {*by_name, *(n.name for n in right.operators)})
         renamed = node if name == node.name else replace(node, name=name)
         if renamed.traits().writes != node.traits().writes:
             raise UsageError(
@@ -157,7 +150,7 @@ def _steps(
         inputs = tuple(new.get(name, name) for name in step.inputs)
         moved = replace(step, inputs=inputs, operators=tuple(names[name] for name in step.operators))
         if steps.get(step.name) != moved:
-            moved = replace(moved, name=unique(step.name, {*steps, *datasets}))
+            moved = replace(moved, name=numbered(step.name, {*steps, *datasets}))
         new[step.name] = moved.name
         steps[moved.name] = moved
     last = steps[new[right.steps[-1].name]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from engine.errors import EnvironmentMissing, UsageError
 from engine.executor.memory_rows import Rows, checked_rows
-from engine.frame.merging import Part, merged, names_in, unique
+from engine.frame.merging import Part, merged, names_in
 from engine.frame.operators import OperatorMethods
 from engine.frame.signatures import joins_two
 from engine.frame.values import plain, yaml_value
@@ -24,7 +24,7 @@ from engine.language.writer import to_yaml
 from engine.loader import Loaded, load_pipeline, parse_pipeline, read_operator, without_effect
 from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
-from engine.plan.plan import Plan, Settings, SystemPrompt
+from engine.plan.plan import Plan, Settings, SystemPrompt, numbered
 from engine.plan.retriever import Retriever
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Pipeline(OperatorMethods):
             if of.plan.operators or len(of.plan.datasets) > 1:
                 raise UsageError("a retriever indexes what a reader reads", advice="Write of=read_json(...).")
             [dataset] = of._part.settled(self.directory).plan.datasets
-            name_of = unique(dataset.name, names_in(plan))
+            name_of = numbered(dataset.name, names_in(plan))
             plan = replace(plan, datasets=(*plan.datasets, replace(dataset, name=name_of)))
             data = {**data, **({name_of: of.data[dataset.name]} if of.data else {})}
         else:

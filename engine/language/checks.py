@@ -19,6 +19,7 @@ from engine.language.templates import Template
 from engine.plan.node import LEFT, RIGHT, Node, Traits
 from engine.plan.plan import Plan, Step
 from engine.plan.sources import known_fields
+from engine.plan.work import named_apart
 from engine.values.base import MARKS, ValueType
 
 SourceFields = Mapping[str, Collection[str] | None]
@@ -60,8 +61,9 @@ def fields_before(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def fields_joined(plan: Plan, *, source_fields: SourceFields | None = None) -> dict[str, Sides]:
-    """Return the fields of the left and of the right rows of each join where it is first used, as far as known."""
-    return _Check(plan, source_fields).sides
+    """Return the fields of both sides of each join, as far as they are known, by the name under which it is run."""
+    sides, nodes = _Check(plan, source_fields).sides, named_apart(plan)
+    return {nodes[step][0].name: fields for step, fields in sides.items()}
 
 
 @dataclass
@@ -123,6 +125,7 @@ class _Check:
         self.indexed: set[tuple[str, str]] = set()
         self.before: dict[str, tuple[str, ...]] = {}
         self.sides: dict[str, Sides] = {}
+        """Step -> the fields of both inputs of the join that it begins with."""
         self.flows = {d.name: self.source(d.name, source_fields or {}) for d in plan.datasets}
         self.found = [problem for step in plan.steps for problem in self.step(step)]
 
@@ -138,7 +141,7 @@ class _Check:
             if traits.inputs == 2:
                 left, right = (self.flows[name] for name in step.inputs)
                 flow = _Flow.joined(left, right, node.name)
-                self.sides.setdefault(node.name, (tuple(left.available), tuple(right.available)))
+                self.sides[step.name] = (tuple(left.available), tuple(right.available))
                 yield from self.names(node, left, right)
             self.before.setdefault(node.name, tuple(left.available))
             yield from self.reads(node, traits.reads, left)

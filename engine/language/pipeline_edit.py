@@ -13,6 +13,7 @@ from engine.language.outline import names_in, steps_of
 from engine.language.position import Path
 from engine.language.yaml_edit import at, insert, move, remove, rename_key, set_value
 from engine.language.yaml_reader import read_yaml
+from engine.plan.plan import numbered
 
 OPERATIONS = "operations"
 _STEPS: Path = ("pipeline", "steps")
@@ -51,7 +52,7 @@ def add_operator(text: str, keys: Mapping[str, Any], *, after: str = "") -> str:
     A name that is taken gets a number.
     """
     root, _ = read_yaml(text)
-    name = free_name(str(keys["name"]), _names(root))
+    name = numbered(str(keys["name"]), _names(root))
     index = _index(root, after) + 1 if after else len(root.get(OPERATIONS) or [])
     held = root.get(OPERATIONS)
     entry = {**keys, "name": name}
@@ -84,15 +85,6 @@ def move_operator(text: str, name: str, by: int) -> str:
         if new != position:
             return move(text, (*_STEPS, step, OPERATIONS), position, new)
     return text
-
-
-def free_name(wanted: str, taken: list[str]) -> str:
-    """Return a name that nobody has: as wanted, else with a number behind it."""
-    number = 2
-    name = wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
 
 
 def _run_after(text: str, root: Any, name: str, after: str) -> str:

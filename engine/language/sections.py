@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import PipelineError
@@ -71,20 +70,13 @@ class Sections:
             raise where.error(f"a name must be text, not {describe_value(value)}", advice="Put it in quotation marks.")
         return value
 
-
-@dataclass(frozen=True)
-class StepReader:
-    """Reads the steps of one file; raises PipelineError where something is wrong."""
-
-    sections: Sections
-
-    def read(
+    def steps(
         self, value: Any, where: Where, datasets: Sequence[str], nodes: Mapping[str, Node | None]
     ) -> tuple[Step, ...]:
         """Return the steps in order; each may read the datasets and the steps before it.
 
         `nodes` are the operators by name, None for those that could not be read. What is wrong with a step is noted
-        in the sections' errors, and the next one is read.
+        in `errors`, and the next one is read. Raises PipelineError where there are no steps.
         """
         if not isinstance(value, list) or not value:
             raise where.error(
@@ -98,7 +90,7 @@ class StepReader:
         waits = _declared_inputs(value)
         previous = ""
         for index, item in enumerate(value):
-            with self.sections.errors.part():
+            with self.errors.part():
                 steps.append(self._step(item, where.at(index), inputs, nodes, previous, waits))
             previous = item["name"] if isinstance(item, Mapping) and isinstance(item.get("name"), str) else ""
             inputs.append(previous)
@@ -115,11 +107,10 @@ class StepReader:
     ) -> Step:
         """Read a step; without `input` it reads the step before it, as in DocETL. `waits` is what each step reads."""
         gathered = Gathered()
-        operators = {name: node.traits().scans if node else "" for name, node in nodes.items()}
         keys = ("name", "input", "operations")
-        entry = self.sections.mapping(value, where, ("name", "operations"), keys)
+        entry = self.mapping(value, where, ("name", "operations"), keys)
         name, names = entry["name"], entry["operations"]
-        if self.sections.name(name, where.at("name")) in inputs:
+        if self.name(name, where.at("name")) in inputs:
             raise where.at("name").error(
                 f"{name!r} is already the name of a dataset or step", advice="Give the step its own name."
             )
@@ -133,11 +124,11 @@ class StepReader:
             raise where.at("input").error(
                 f"step {name!r} begins with a join, whose inputs are left and right", advice="Remove input."
             )
-        scanned = self._scanned(names, where.at("operations", 0), operators)
+        scanned = _scanned(names, where.at("operations", 0), nodes)
         source = entry.get("input") or previous
         if not sides and not scanned and not source:
             raise where.error("the key 'input' is missing", advice=f"Keys: {', '.join(keys)}.")
-        sources = sides or (self._inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
+        sources = sides or (_inputs(source, where.at("input")) if "input" in entry or not scanned else scanned)
         for source, place in sources:
             _refuse_no_name(source, place, "a dataset or an earlier step")
             if source not in inputs:
@@ -153,25 +144,27 @@ class StepReader:
         gathered.raise_any()
         return step
 
-    def _inputs(self, value: Any, where: Where) -> list[tuple[Any, Where]]:
-        """Read `input`: a name, or a list of names whose rows follow each other."""
-        if not isinstance(value, list):
-            return [(value, where)]
-        return [(item, where.at(index)) for index, item in enumerate(value)]
-
-    def _scanned(self, names: list[Any], where: Where, operators: Mapping[str, str]) -> list[tuple[Any, Where]]:
-        """Return the dataset that a step's first operator scans."""
-        first = names[0] if names and isinstance(names[0], str) else ""
-        return [(operators[first], where)] if operators.get(first) else []
-
     def _sides(self, names: list[Any], where: Where) -> list[tuple[Any, Where]] | None:
         """Read `- join_name: {left: a, right: b}`, the way in which a step begins with a join."""
         if not (isinstance(names[0], Mapping) and len(names[0]) == 1):
             return None
         [(join, value)] = names[0].items()
         at = where.at(join)
-        entry = self.sections.mapping(value, at, ("left", "right"), ("left", "right"))
+        entry = self.mapping(value, at, ("left", "right"), ("left", "right"))
         return [(entry[side], at.at(side)) for side in ("left", "right")]
+
+
+def _inputs(value: Any, where: Where) -> list[tuple[Any, Where]]:
+    """Read `input`: a name, or a list of names whose rows follow each other."""
+    if not isinstance(value, list):
+        return [(value, where)]
+    return [(item, where.at(index)) for index, item in enumerate(value)]
+
+
+def _scanned(names: list[Any], where: Where, nodes: Mapping[str, Node | None]) -> list[tuple[Any, Where]]:
+    """Return the dataset that a step's first operator scans."""
+    first = nodes.get(names[0]) if names and isinstance(names[0], str) else None
+    return [(first.traits().scans, where)] if first and first.traits().scans else []
 
 
 def _refuse_no_name(value: Any, where: Where, what: str) -> None:

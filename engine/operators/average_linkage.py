@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.operators.union_find import UnionFind
+from models.matrices import Matrix
 
 MOST_ITEMS = 12_000
 """Items that are clustered at once: the cosines of all pairs take 576 MB for so many."""
@@ -25,7 +26,7 @@ class Joined:
     cosine: float
 
 
-def average_linkage(vectors: NDArray[np.float32], clusters: UnionFind, at_least: float) -> Iterator[Joined]:
+def average_linkage(vectors: Matrix, clusters: UnionFind, at_least: float) -> Iterator[Joined]:
     """Give the joins of clusters of unit vectors, shape (items, dimensions), the most alike first.
 
     Two clusters are as alike as the pairs between them are on average, so that no chain of pairs joins what is not
@@ -58,14 +59,14 @@ def average_linkage(vectors: NDArray[np.float32], clusters: UnionFind, at_least:
         best[nearer] = first
 
 
-def _forbid(alike: NDArray[np.float32], groups: Sequence[list[int]], clusters: UnionFind) -> None:
+def _forbid(alike: Matrix, groups: Sequence[list[int]], clusters: UnionFind) -> None:
     np.fill_diagonal(alike, _NEVER)
     place = {clusters.find(group[0]): index for index, group in enumerate(groups)}
     for left, right in clusters.kept_apart():
         alike[place[left], place[right]] = alike[place[right], place[left]] = _NEVER
 
 
-def _merge(alike: NDArray[np.float32], members: NDArray[np.float64], first: int, second: int) -> None:
+def _merge(alike: Matrix, members: NDArray[np.float64], first: int, second: int) -> None:
     """Put the second cluster into the first: its cosines are the mean of both, weighed by their members."""
     share = members[first] / (members[first] + members[second])
     both = share * alike[first] + (1 - share) * alike[second]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from engine.code.program import Program
 from engine.documents.document import Document
 from engine.documents.outline import Structure
 from engine.plan.node import Node
 from engine.rows import DocumentId, Row, Span
+from models.matrices import Matrix
 from models.protocol import Reply, Request, Sampling
 
 
@@ -73,6 +71,11 @@ class Outcome:
     failed: Sequence[Failed] = ()
     decisions: Sequence[Decision] = ()
     warnings: Sequence[str] = ()
+
+    @classmethod
+    def together(cls, outcomes: Sequence[Outcome]) -> Outcome:
+        """Put outcomes one after another."""
+        return cls(*([item for each in outcomes for item in getattr(each, part.name)] for part in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +165,12 @@ class Tools(Protocol):
     def record(self) -> CallRecord:
         """Return where this call's notes are kept."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts: shape (len(texts), dimensions), rows of unit length."""
 
     @property
     def joined_fields(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the fields of the left and of the right rows of a join, as far as they are known before it runs."""
-
-    @property
-    def trusts_code(self) -> bool:
-        """Say whether the user has allowed the pipeline's own Python to run."""
 
     def structure(self, document_id: DocumentId) -> Structure:
         """Say where the pages and the sections of a document begin."""

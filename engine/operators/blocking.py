@@ -21,7 +21,6 @@ from engine.operators.pairs import (
     Order,
     Proposal,
     Sampled,
-    Vectors,
     by_left,
     count_pairs,
     in_order,
@@ -31,7 +30,7 @@ from engine.operators.pairs import (
     top_pairs,
 )
 from engine.text.ranking import STEP, embed_whole
-from models.matrices import new_matrix
+from models.matrices import Matrix, new_matrix
 from models.protocol import Sampling
 
 SAMPLE = 200
@@ -193,14 +192,14 @@ async def block(
     subject: str,
     left: Side,
     right: Side | None,
-    compare: Compare,
+    compare: Compare | None,
     tools: Tools,
     order: Order = by_left,
 ) -> Candidates:
     """Propose pairs of two sides, or of one with itself (`right` None).
 
-    Those of a sample are asked about in `order`. Raises PipelineError where the threshold or a condition leaves more
-    pairs than a model could compare.
+    Those of a sample are asked about in `order`; without `compare` there is none. Raises PipelineError where the
+    threshold or a condition leaves more pairs than a model could compare.
     """
     proposals, decisions = await pairs_by_condition(
         node.blocking_conditions, left.values, None if right is None else right.values
@@ -226,7 +225,7 @@ async def block(
         return Candidates(in_order([*proposals, *alike]), decisions=decisions)
     if most is not None:
         return Candidates((await most_similar(min(most, count, MOST_PAIRS)))[0], decisions=decisions)
-    if count <= SAMPLE:
+    if count <= SAMPLE or compare is None:
         return Candidates((await most_similar(count))[0], decisions=decisions)
     worthwhile, _ = await most_similar(min(count, max(WORTHWHILE * len(both), SAMPLE), MOST_PAIRS))
     return await _by_sample(node, subject, worthwhile, count, compare, tools, order)
@@ -288,7 +287,7 @@ def recall_threshold(same: Sequence[Sampled], recall: float) -> float:
     return best_first[-1].pair.score
 
 
-async def vectors_of(texts: Sequence[str], tools: Tools) -> Vectors:
+async def vectors_of(texts: Sequence[str], tools: Tools) -> Matrix:
     """Embed texts; an empty one is like no other: its vector is zero."""
     if not (filled := [text for text in texts if text.strip()]):
         return np.zeros((len(texts), 1), np.float32)

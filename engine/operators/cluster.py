@@ -18,11 +18,12 @@ from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, attempt_all, fail, process_rows
 from engine.operators.asking import ModelNode, Question, ask, fits, quote_source, reads_of, texts_of, visible
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.packing import pack
+from engine.operators.cutting import pack
 from engine.operators.vectors import text_to_embed
 from engine.plan.node import Traits
 from engine.rows import Row
 from engine.text.ranking import embed_whole
+from models.matrices import Matrix
 
 DISTANCE = "distance"
 
@@ -295,7 +296,7 @@ class Tree:
         return [grouped[level] for level in sorted(grouped)]
 
 
-def ward_tree(vectors: NDArray[np.float32]) -> Tree:
+def ward_tree(vectors: Matrix) -> Tree:
     """Merge the two nearest of two rows or more until one is left (Ward's criterion on distances, as DocETL does)."""
     from scipy.cluster.hierarchy import ward  # noqa: PLC0415 - a third of a second, needed by few pipelines
     from scipy.spatial.distance import pdist  # noqa: PLC0415

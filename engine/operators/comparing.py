@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.operators.accounting import Failure, label
 from engine.operators.average_linkage import average_linkage
 from engine.operators.base import Decision
@@ -16,6 +13,8 @@ from engine.operators.mentions import Mention
 from engine.operators.name_rules import RuleVerdict
 from engine.operators.pairs import Proposal
 from engine.operators.union_find import UnionFind
+from engine.text.blocks import collapse
+from models.matrices import Matrix
 from models.protocol import canonical_json
 
 FEWEST_ASKED = 10
@@ -71,10 +70,10 @@ class Comparison:
         """Follow the user's pairs of values; one that occurs nowhere is recorded as undecided."""
         named: dict[str, list[int]] = {}
         for i, mention in enumerate(self.mentions):
-            named.setdefault(_plain(mention.text), []).append(i)
+            named.setdefault(collapse(mention.text.casefold()), []).append(i)
         for pairs, act in ((apart, self.keep_apart), (same, self.join)):
             for left_text, right_text in pairs:
-                left, right = named.get(_plain(left_text), []), named.get(_plain(right_text), [])
+                left, right = (named.get(collapse(text.casefold()), []) for text in (left_text, right_text))
                 if not left or not right:
                     detail = f"{right_text if left else left_text!r} does not occur"
                     self.decisions.append(Decision(self.subject, left_text, right_text, "undecided", "user", detail))
@@ -86,7 +85,7 @@ class Comparison:
         """Join mentions whose values differ in nothing but case and white space."""
         first: dict[str, int] = {}
         for i, mention in enumerate(self.mentions):
-            text = _plain(canonical_json(list(mention.values)))
+            text = collapse(canonical_json(list(mention.values)).casefold())
             if (j := first.setdefault(text, i)) != i:
                 self.join(j, i, "identical")
 
@@ -98,7 +97,7 @@ class Comparison:
         for verdict in same:
             self.join(verdict.left, verdict.right, verdict.by, verdict.detail)
 
-    def join_similar(self, vectors: NDArray[np.float32], threshold: float) -> str:
+    def join_similar(self, vectors: Matrix, threshold: float) -> str:
         """Join mentions, given by unit vectors, whose clusters are on average so alike (average linkage).
 
         Returns what is doubtful about it, "" where nothing is: more than half of many mentions became one.
@@ -148,10 +147,6 @@ class Comparison:
         if len(inside) >= FEWEST_ASKED and different >= OVERRULED_SHARE * len(inside):
             return f"{joined}, though of {len(inside)} pairs of them the model called {different} different"
         return ""
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _named_briefly(mention: Mention) -> str:

@@ -1,4 +1,4 @@
-"""Cut a text into pieces: those that join back to it exactly, and those between delimiters (split)."""
+"""Cut a text into pieces, which join back to it or stand between delimiters, and a list into batches that fit."""
 
 from __future__ import annotations
 
@@ -97,31 +97,22 @@ def _fitting(pieces: Sequence[str], start: int, limit: int, count_tokens: Callab
 
 
 def _short_line(line: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[str]:
+    """Cut a line where it is longer, behind the last space of what fits; at least 1 character each."""
+
+    def fits(start: int, stop: int) -> bool:
+        return count_tokens(line[start:stop]) <= limit
+
     start = 0
     while start < len(line):
-        window = _window(line, start, limit, count_tokens)
-        is_last = start + len(window) == len(line)
-        end = len(window) if is_last and count_tokens(window) <= limit else _prefix(window, limit, count_tokens)
-        yield window[:end]
-        start += end
-
-
-def _window(line: str, start: int, limit: int, count_tokens: Callable[[str], int]) -> str:
-    """Take characters from `start` on until they no longer fit, at twice the length each time: not all that is left."""
-    size = 4 * limit
-    while start + size < len(line) and count_tokens(line[start : start + size]) <= limit:
-        size *= 2
-    return line[start : start + size]
-
-
-def _prefix(line: str, limit: int, count_tokens: Callable[[str], int]) -> int:
-    """Find where to cut a line: behind the last space of the longest prefix that fits, at least 1 character."""
-    low, high = 1, max(1, len(line) - 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_tokens(line[:middle]) <= limit else (low, middle - 1)
-    space = line.rfind(" ", 0, low) + 1
-    return space if space and count_tokens(line[:space]) <= limit else low
+        stop = len(line)
+        # Of a very long line what is left is not counted: that would take time in the square of its length.
+        if stop - start > 4 * limit or not fits(start, stop):
+            stop = start + batch_size(start, len(line), fits)
+        space = line.rfind(" ", start, stop) + 1 if stop < len(line) else 0
+        if space > start and fits(start, space):
+            stop = space
+        yield line[start:stop]
+        start = stop
 
 
 def before_lines(text: str, starts: Collection[int]) -> list[str]:
@@ -146,3 +137,33 @@ def lines_of(text: str) -> list[str]:
     """Return the lines as documents number them, each with the newline that ends it."""
     lines = [line + "\n" for line in text.split("\n")]
     return [*lines[:-1], lines[-1][:-1]] if lines[-1] != "\n" else lines[:-1]
+
+
+def pack(count: int, fits: Callable[[int, int], bool], most: int | None = None) -> list[tuple[int, int]]:
+    """Cut 0..count into consecutive (start, stop), each as long as `fits` and `most` allow, at least 1."""
+    batches: list[tuple[int, int]] = []
+    start = 0
+    while start < count:
+        stop = start + batch_size(start, count, fits, most)
+        batches.append((start, stop))
+        start = stop
+    return batches
+
+
+def batch_size(start: int, count: int, fits: Callable[[int, int], bool], most: int | None = None) -> int:
+    """Count the items of the batch that begins at `start`: as many as fit, at least 1 (an error to be met later).
+
+    The size is doubled first, so that no huge prompt is counted.
+    """
+    longest = count - start if most is None else min(count - start, most)
+    good, bad = 1, longest + 1
+    while good < longest:
+        size = min(2 * good, longest)
+        if not fits(start, start + size):
+            bad = size
+            break
+        good = size
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(start, start + middle) else (good, middle)
+    return good

@@ -15,9 +15,9 @@ from engine.operators.accounting import label
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
 from engine.operators.blocking import blocking_text, vectors_of
-from engine.operators.pairs import Vectors
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from models.matrices import Matrix
 
 DEFAULT_THRESHOLD = 0.8
 """Part of all 5-letter pieces that two texts share to count as duplicates, where no threshold is given."""
@@ -72,7 +72,7 @@ class Dedup(Node):
 class _EmbeddingIndex:
     """Vectors that were added. They are looked up in `order`, many at once: one by one would be slow."""
 
-    def __init__(self, vectors: Vectors, threshold: float, order: Sequence[int]) -> None:
+    def __init__(self, vectors: Matrix, threshold: float, order: Sequence[int]) -> None:
         self._vectors = vectors
         self._threshold = threshold
         self._order = {item: position for position, item in enumerate(order)}

@@ -18,8 +18,7 @@ from engine.operators.bias import Bias, Verdict, log_odds_of, of_batch, votes
 from engine.operators.content_free import Values
 from engine.operators.deciding import DecidingNode, LeanMethod, find_bias, told_bias
 from engine.operators.probabilities import check_probabilities, probabilities_of
-from engine.operators.row_answers import ask_rows
-from engine.operators.row_prompts import RowPromptNode, row_question
+from engine.operators.row_prompts import RowPromptNode, ask_rows, row_question
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row, RowId

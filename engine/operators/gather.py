@@ -141,7 +141,7 @@ def render(node: Gather, document: ChunkedDocument, index: int) -> str:
     sections = [
         _current_section(document, index),
         _context(PREVIOUS, node, around.previous, document, range(index)),
-        f"{node.main_chunk_start}\n{_one_newline_less(chunk.text)}\n{node.main_chunk_end}",
+        "\n".join([node.main_chunk_start, chunk.text.removesuffix("\n"), node.main_chunk_end]),  # one newline, not two
         _context(NEXT, node, around.next, document, range(index + 1, count)),
     ]
     return "\n\n".join(s for s in sections if s)
@@ -175,12 +175,7 @@ def _labelled(node: Gather, chunk: Chunk, part: Part) -> str:
     text = chunk.row.values.get(key)
     if not isinstance(text, str):
         raise ItemError(f"its neighbour, chunk {chunk.order}, has no text in field {key!r}")
-    return f"[Chunk {chunk.order}{summary}] {_one_newline_less(text)}"
-
-
-def _one_newline_less(text: str) -> str:
-    """Drop the newline that ends a chunk, for the frame adds its own."""
-    return text.removesuffix("\n")
+    return f"[Chunk {chunk.order}{summary}] " + text.removesuffix("\n")
 
 
 def _skipped(characters: int) -> Iterator[str]:
@@ -298,11 +293,6 @@ class Side:
     middle: Part | None = None
     tail: Part | None = None
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Return the parts that are shown."""
-        return tuple(p for p in (self.head, self.middle, self.tail) if p)
-
     def shown(self, count: int, *, nearest_last: bool) -> Iterator[tuple[int, Part]]:
         """Yield which of `count` chunks are shown, in order, and by which part.
 
@@ -335,7 +325,8 @@ class PeripheralChunks:
     @property
     def content_keys(self) -> frozenset[str | None]:
         """Return the fields that show neighbours; None is the operator's own content key."""
-        return frozenset(p.content_key for side in (self.previous, self.next) if side for p in side.parts)
+        sides = [side for side in (self.previous, self.next) if side]
+        return frozenset(p.content_key for side in sides for p in (side.head, side.middle, side.tail) if p)
 
 
 def _side(value: Any, at: str) -> Side:

@@ -10,8 +10,7 @@ from engine.operators.accounting import process_rows
 from engine.operators.base import Operator, Outcome, Tools
 from engine.operators.citing import cited_row
 from engine.operators.probabilities import check_probabilities, probabilities_of
-from engine.operators.row_answers import ask_rows
-from engine.operators.row_prompts import RowPromptNode
+from engine.operators.row_prompts import RowPromptNode, ask_rows
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row

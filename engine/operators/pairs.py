@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.errors import PipelineError
 from engine.language.conditions import Condition, Trouble
 from engine.operators.base import Decision
+from models.matrices import Matrix
 from models.nearest import NO_PAIR, cosine_blocks
 
 CONDITIONS = "blocking_conditions"
@@ -27,7 +28,6 @@ MOST_PAIRS = 1_000_000
 MOST_SPARE = 1_000_000
 """Pairs held beyond twice the wanted ones before the worst are thrown away."""
 
-Vectors = NDArray[np.float32]
 Values = Mapping[str, Any]
 
 
@@ -61,7 +61,7 @@ def count_pairs(left: int, right: int | None = None) -> int:
 
 
 async def top_pairs(
-    vectors: Vectors, count: int, others: Vectors | None = None, *, at_least: float = -1.0
+    vectors: Matrix, count: int, others: Matrix | None = None, *, at_least: float = -1.0
 ) -> tuple[list[Proposal], int]:
     """Propose the `count` most similar pairs of unit vectors, best first, and say how many there are in all.
 
@@ -82,18 +82,18 @@ class _BestPairs:
         self._count = count
         self._least = np.float32(at_least) if at_least > -1 else np.nextafter(np.float32(NO_PAIR), np.float32(0))
         self._bar = self._least
-        self._parts: list[tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]] = []
+        self._parts: list[tuple[Matrix, NDArray[np.int64], NDArray[np.int64]]] = []
         self._held = 0
         self.seen = 0
 
-    def see_next(self, blocks: Iterator[tuple[int, int, Vectors]]) -> bool:
+    def see_next(self, blocks: Iterator[tuple[int, int, Matrix]]) -> bool:
         """Look at the next block; False if there is none."""
         for row, column, cosines in blocks:
             self._see(row, column, cosines)
             return True
         return False
 
-    def _see(self, row: int, column: int, cosines: Vectors) -> None:
+    def _see(self, row: int, column: int, cosines: Matrix) -> None:
         self.seen += int(np.count_nonzero(cosines >= self._least))
         good = cosines >= self._bar
         if np.count_nonzero(good) > self._count:
@@ -146,7 +146,7 @@ def sample_by_rank(proposals: Sequence[Proposal], count: int, seed: int) -> list
     return [Sampled(proposals[i], 1 / p) for i, p in zip(chosen.tolist(), drawn.tolist(), strict=True)]
 
 
-def _proposals(cosines: Vectors, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Iterator[Proposal]:
+def _proposals(cosines: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Iterator[Proposal]:
     reasons: dict[float, str] = {}
     for cosine, row, column in zip(cosines.tolist(), rows.tolist(), columns.tolist(), strict=True):
         score = round(cosine, 4)

@@ -19,8 +19,8 @@ from engine.language.templates import prompt_template
 from engine.operators.accounting import Failure, attempt, attempt_all, fail, process_rows, value_of
 from engine.operators.asking import ModelNode, Question, ask, ask_reply, fits, visible
 from engine.operators.base import Decision, Failed, Operator, Outcome, Tools
+from engine.operators.cutting import batch_size
 from engine.operators.mentions import shown
-from engine.operators.packing import batch_size
 from engine.plan.node import Traits
 from engine.rows import Row, RowId
 from engine.text.ranking import embed_whole, rank_by_embedding

@@ -24,12 +24,13 @@ from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.content_free import shortened
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
-from engine.operators.pairs import Proposal, Vectors, in_order
+from engine.operators.pairs import Proposal, in_order
 from engine.operators.same import VERDICT, Comparer, Pair
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
 from engine.text.person_names import completeness
+from models.matrices import Matrix
 
 CANONICAL = ("model", "most_common", "longest")
 RULES = ("person_name",)
@@ -244,7 +245,7 @@ async def _compare(
     if len(mentions) > 1:
         values = [mention.row.values for mention in mentions]
         side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
-        candidates = await block(node, comparison.subject, side, None, comparer or _unasked, tools, asking.order)
+        candidates = await block(node, comparison.subject, side, None, comparer, tools, asking.order)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
     if node.rules:
@@ -273,10 +274,6 @@ async def _compare(
     await rounds.run(in_order(proposals))
     comparison.decisions += comparer.decisions
     return comparison
-
-
-async def _unasked(proposal: Proposal) -> bool:
-    raise LookupError(f"there is no comparison_prompt to ask about {proposal}")
 
 
 class _Sides:
@@ -395,7 +392,7 @@ async def join_similar(
 
 async def vectors_of_mentions(
     mentions: Sequence[Mention], rows: Sequence[Row], keys: Collection[str], tools: Tools
-) -> Vectors:
+) -> Matrix:
     """Give each mention one unit vector, the mean of those of its rows: shape (mentions, dimensions).
 
     Zeros where none of its rows has any text.
@@ -406,7 +403,7 @@ async def vectors_of_mentions(
     vectors = await vectors_of(distinct, tools)
     means = np.stack([vectors[[place[text] for text in mention_texts]].mean(axis=0) for mention_texts in texts])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    unit: Vectors = np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
+    unit: Matrix = np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
     return unit
 
 

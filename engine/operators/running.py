@@ -93,21 +93,11 @@ async def _first_kept(node: Node, limit: int, rows: Sequence[Row], tools: Tools)
     while waves and len(outcome.rows) < limit:
         size = max(limit - len(outcome.rows), LEAST_WAVE) if node.traits().row_local else len(waves)
         wave, waves = waves[:size], waves[size:]
-        outcome = _together(outcome, await _run(node, wave, tools))
+        outcome = Outcome.together([outcome, await _run(node, wave, tools)])
     kept, surplus = outcome.rows[:limit], outcome.rows[limit:]
     over = {parent for row in surplus for parent in row.parents} - {parent for row in kept for parent in row.parents}
     late = [row for row in rows if row.id in over] + waves
     return _with_rejected(node, replace(outcome, rows=kept), late)
-
-
-def _together(first: Outcome, second: Outcome) -> Outcome:
-    return Outcome(
-        [*first.rows, *second.rows],
-        [*first.rejected, *second.rejected],
-        [*first.failed, *second.failed],
-        [*first.decisions, *second.decisions],
-        [*first.warnings, *second.warnings],
-    )
 
 
 def _with_rejected(node: Node, outcome: Outcome, rows: Sequence[Row]) -> Outcome:

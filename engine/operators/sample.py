@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import PipelineError
 from engine.language.templates import Template
@@ -21,7 +20,8 @@ from engine.operators.vectors import text_to_embed
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Node, Traits
 from engine.rows import Row
-from engine.text.ranking import best, embed_whole, rank_by_embedding, rank_by_text
+from engine.text.ranking import best, embed_whole, rank
+from models.matrices import Matrix
 
 Method = Literal["uniform", "first", "outliers", "custom", "top_embedding", "top_fts"]
 NOT_SAMPLED = "not sampled"
@@ -240,11 +240,10 @@ async def _best(node: Sample, rows: Sequence[Row], count: int, tools: Tools) -> 
     """Rank rows by a query, which is filled in from the first of them; raises ItemError where it cannot be."""
     query = node.query.render(input=visible(rows[0].values)) if node.query else ""
     texts = [text_to_embed(row.values, node.keys) for row in rows]
-    embeds = node.method == "top_embedding"
-    scores = await rank_by_embedding(query, texts, tools.embed) if embeds else rank_by_text(query, texts)
-    rank, score = node.added
+    scores = await rank(node.method.removeprefix("top_"), query, texts, tools.embed)
+    place_key, score_key = node.added
     chosen = enumerate(best(scores, count), 1)
-    return [Taken(rows[index], {rank: place, score: scores[index]}) for place, index in chosen]
+    return [Taken(rows[index], {place_key: place, score_key: scores[index]}) for place, index in chosen]
 
 
 _ROUNDING = 1e-9
@@ -288,7 +287,7 @@ def size_of(row: Row) -> int:
     return sum(len(value) for value in row.values.values() if isinstance(value, str))
 
 
-def _farthest(node: Sample, vectors: NDArray[np.float32], center: NDArray[np.float32] | None) -> set[int]:
+def _farthest(node: Sample, vectors: Matrix, center: Matrix | None) -> set[int]:
     """Return the indices of outliers: beyond `std` deviations from `center` (None: the mean), or so many farthest."""
     middle = vectors.mean(axis=0) if center is None else center
     distances = np.linalg.norm(vectors - middle, axis=1)

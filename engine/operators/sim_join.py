@@ -10,9 +10,9 @@ from typing import ClassVar
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.blocking import blocking_text, vectors_of
 from engine.operators.merging import How, Join, Match, Merge
-from engine.operators.pairs import Vectors
 from engine.plan.node import Node, Traits
 from engine.rows import Row
+from models.matrices import Matrix
 from models.nearest import ROWS, Neighbours, prepare_search
 
 
@@ -77,7 +77,7 @@ async def run(node: SimJoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: T
     )
 
 
-async def _matches(node: SimJoin, vectors: Vectors, others: Vectors) -> tuple[list[Match], list[Decision]]:
+async def _matches(node: SimJoin, vectors: Matrix, others: Matrix) -> tuple[list[Match], list[Decision]]:
     """Give the `k` best matches of each row, and say so if they were not looked for one and all."""
     search = await asyncio.to_thread(prepare_search, others, vectors, node.k, exact=node.exact)
     matches: list[Match] = []

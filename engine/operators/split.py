@@ -26,8 +26,6 @@ from engine.text.numbered_text import lines_at
 STRING = Scalar("string")
 HEADERS = ListOf(Record((Field("header", STRING), Field("level", Scalar("integer")))))
 
-METHODS = ("token_count", "delimiter", "page", "section")
-
 _OWN_KEYS = {
     "token_count": {"num_tokens"},
     "delimiter": {"delimiter", "num_splits_to_group", "num_splits_to_group_outside"},
@@ -64,7 +62,9 @@ class Split(Node):
 
     def __post_init__(self) -> None:
         self.require(
-            self.method in METHODS, f"there is no split method {self.method!r}", f"Valid methods: {', '.join(METHODS)}."
+            self.method in _OWN_KEYS,
+            f"there is no split method {self.method!r}",
+            f"Valid methods: {', '.join(_OWN_KEYS)}.",
         )
         self._refuse_foreign_settings()
         if self.method == "token_count":
@@ -118,10 +118,9 @@ class Split(Node):
 
     def traits(self) -> Traits:
         """Say what it reads and writes."""
-        headers = {self.headers_key} if self.method == "section" else set()
         return Traits(
             reads=frozenset({self.split_key}),
-            writes=frozenset({self.chunk_key, self.id_key, self.number_key, *headers}),
+            writes=frozenset(self.written_types()),
             cardinality="one_to_many",
             calls_model=False,
             counts_tokens=self.method == "token_count",

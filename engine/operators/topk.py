@@ -94,10 +94,9 @@ class TopK(ModelNode):
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""
-        scores = () if self.compares else (self.score_key,)
         return Traits(
             reads=frozenset((*self.keys, *self.stratify_key)) | self.query.reads(),
-            writes=frozenset({self.rank_key, *scores}),
+            writes=frozenset(self.written_types()),
             cardinality="zero_or_one",
             row_local=False,
             calls_model=self.compares,
@@ -137,12 +136,7 @@ async def run(node: TopK, rows: Sequence[Row], tools: Tools) -> Outcome:
         groups.setdefault(entries[row.id].group, []).append(entries[row.id])
     choose = _compared if node.compares else _scored
     chosen = await all_or_none([choose(node, group, tools) for group in groups.values()])
-    return Outcome(
-        rows=[row for result in chosen for row in result.rows],
-        rejected=[item for result in chosen for item in result.rejected],
-        failed=[*outcome.failed, *(item for result in chosen for item in result.failed)],
-        decisions=[item for result in chosen for item in result.decisions],
-    )
+    return Outcome.together([Outcome(failed=outcome.failed), *chosen])
 
 
 def _present(node: TopK, row: Row) -> Sequence[str]:

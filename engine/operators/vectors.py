@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.language.sandbox import to_json
-
-Vectors = NDArray[np.float32]
+from models.matrices import Matrix
 
 
 def text_to_embed(values: Mapping[str, Any], keys: Sequence[str]) -> str:
@@ -20,7 +18,7 @@ def text_to_embed(values: Mapping[str, Any], keys: Sequence[str]) -> str:
     return " ".join(value if isinstance(value, str) else to_json(value) for value in parts if value is not None)
 
 
-def representatives(vectors: Vectors, count: int, seed: int) -> list[int]:
+def representatives(vectors: Matrix, count: int, seed: int) -> list[int]:
     """Choose `count` of the vectors that stand for all: the one nearest to the middle of each k-means cluster.
 
     The same vectors and seed give the same choice, ascending. Equal vectors count once; where there are fewer
@@ -33,7 +31,7 @@ def representatives(vectors: Vectors, count: int, seed: int) -> list[int]:
     return sorted([*chosen, *others[: max(0, count - len(chosen))]])
 
 
-def _central(vectors: Vectors, count: int, seed: int) -> list[int]:
+def _central(vectors: Matrix, count: int, seed: int) -> list[int]:
     """Choose the vector nearest to the middle of each of `count` clusters."""
     from scipy.cluster.vq import kmeans2  # noqa: PLC0415 - a third of a second, needed by few pipelines
 
@@ -45,7 +43,7 @@ def _central(vectors: Vectors, count: int, seed: int) -> list[int]:
     return [int(min(np.flatnonzero(labels == label), key=lambda i: (distances[i], i))) for label in np.unique(labels)]
 
 
-def _spread(vectors: Vectors, count: int, generator: np.random.Generator) -> list[int]:
+def _spread(vectors: Matrix, count: int, generator: np.random.Generator) -> list[int]:
     """Draw where clusters begin, far from each other, as k-means++ does (scipy's own takes time in count squared)."""
     chosen = [int(generator.integers(len(vectors)))]
     squares = np.full(len(vectors), np.inf)

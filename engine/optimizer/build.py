@@ -24,12 +24,13 @@ from engine.optimizer.agent_client import CountingModel, Reuse
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.candidates import TOP, Candidate, Contest, Entry, Region
-from engine.optimizer.evaluating import Evaluation, Observe, Rates, source_fields
+from engine.optimizer.evaluating import Evaluation, source_fields
 from engine.optimizer.events import BuildFinished, BuildStarted
 from engine.optimizer.frontier import Choice, Point, Policy, choose, frontier
 from engine.optimizer.gold import Gold, reviewed_gold, reviewed_run
 from engine.optimizer.guarding import SECONDS, guarding, guards
-from engine.optimizer.proposing import Proposer
+from engine.optimizer.instantiate import GenerationAgent
+from engine.optimizer.rating import Rater
 from engine.optimizer.sample_runs import SampleRunner, Speed
 from engine.optimizer.sampling import Sample, code_books, joined_terms, uniform
 from engine.optimizer.search import Search
@@ -43,27 +44,6 @@ Result = TypeVar("Result")
 
 SEARCH_SHARE = 0.8
 """Of the time, what the search may take; the rest is for comparing whole plans."""
-
-
-@dataclass(frozen=True)
-class Agents:
-    """Who proposes, who rates, and who makes what is rated."""
-
-    proposer: Proposer
-    rater: Rates
-    observe: Observe
-
-
-Watch = Callable[[Search], None]
-"""Is shown the search when it begins, to look at its plans while it goes on."""
-
-
-def _watch_nothing(search: Search) -> None:
-    """Look away."""
-
-
-NewAgents = Callable[[CountingModel, Gold], Agents]
-"""Makes the agents of a build over the model that they ask, and over what people know of the sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,15 +86,15 @@ async def build_pipeline(  # noqa: PLR0913 - what a build needs
     open_model: OpenModel,
     open_embedder: OpenEmbedder,
     emit: Emit,
-    new_agents: NewAgents,
     options: BuildOptions | None = None,
     speed: Speed | None = None,
     clock: Callable[[], float] = time.monotonic,
-    watch: Watch = _watch_nothing,
+    watch: Callable[[Search], None] = lambda search: None,
 ) -> BuildResult:
     """Look for a better plan until the minutes are over; the best until then stands, also when cancelled.
 
-    Outputs and replies are kept in the case, so a build after a kill, or of a changed pipeline, makes none twice.
+    `watch` is shown the search when it begins, to look at its plans while it goes on. Outputs and replies are kept in
+    the case, so a build after a kill, or of a changed pipeline, makes none twice.
     Raises a RedwellError where the user's own pipeline cannot run on the sample.
     """
     options = options or BuildOptions()
@@ -123,7 +103,7 @@ async def build_pipeline(  # noqa: PLR0913 - what a build needs
     agents = ModelPool(open_model, open_embedder, emit) if options.agent_model else pool
     build = _Build(loaded, case, pool, agents, emit, options, budget, speed or Speed(), clock)
     try:
-        return await build.run(new_agents, watch)
+        return await build.run(watch)
     finally:
         await build.close()
 
@@ -173,7 +153,7 @@ class _Build:
             finally:
                 await self.agent_pool.close()
 
-    async def run(self, new_agents: NewAgents, watch: Watch) -> BuildResult:
+    async def run(self, watch: Callable[[Search], None]) -> BuildResult:
         plan, options = self.loaded.plan, self.options
         baseline = Candidate(id=1, plan=plan)
         run = reviewed_run(self.case, plan)
@@ -191,12 +171,11 @@ class _Build:
         name = options.agent_model or plan.default_model
         backend = await self._in_time(self.agent_pool.model(name), "loading the model")
         reader = await self._in_time(self.pool.model(plan.default_model), "loading the model")
-        agents = new_agents(CountingModel(backend, self.asking, self.runner.reuse), gold)
+        model = CountingModel(backend, self.asking, self.runner.reuse)
         evaluation = Evaluation(
             runner=self.runner,
-            rater=agents.rater,
-            proposer=agents.proposer,
-            observe=agents.observe,
+            rater=Rater(model, gold),
+            proposer=GenerationAgent(model),
             speed=self.speed,
             sample=sample,
             user=plan,

@@ -50,7 +50,7 @@ class Region:
 class Candidate:
     """A plan, and how it came about: `parent` is the plan that `directive` rewrote, None for the user's own.
 
-    `by_model` and `complaints` as in engine.optimizer.proposing.Proposal; `params` are those of the directive as JSON.
+    `by_model` and `complaints` as in engine.optimizer.instantiate.Proposal; `params` are the directive's as JSON.
     """
 
     id: int

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from engine.directives.base import AnswersSeen, Facts, Place, node_at
 from engine.errors import RedwellError
@@ -21,11 +21,12 @@ from engine.optimizer.events import (
     CandidateFound,
     CandidateRated,
 )
+from engine.optimizer.instantiate import GenerationAgent
 from engine.optimizer.measuring import Measure, given_to
+from engine.optimizer.observe import plan_output
 from engine.optimizer.outputs import PlanOutput, folded
 from engine.optimizer.packing import shown
-from engine.optimizer.proposing import Proposer
-from engine.optimizer.rating import Rating, measured_rating
+from engine.optimizer.rating import Rater, Rating, measured_rating
 from engine.optimizer.sample_runs import SampledRun, SampleRunner, Speed
 from engine.optimizer.sampling import Sample
 from engine.optimizer.values import INDEX
@@ -98,25 +99,6 @@ def all_identifiers(values: Iterable[str]) -> bool:
     return all(IDENTIFIER.fullmatch(value.strip()) for value in values)
 
 
-class Rates(Protocol):
-    """Rates what plans wrote (engine.optimizer.rating.Rater)."""
-
-    def rate(self, outputs: Sequence[PlanOutput]) -> Sequence[Rating]:
-        """Rate what plans made of the same rows beside each other, without asking a model."""
-
-    async def weigh(self, outputs: Sequence[PlanOutput]) -> Sequence[PlanOutput]:
-        """Return the outputs with the odds of their items, where these can be told; may ask a model."""
-
-
-class Observe(Protocol):
-    """Makes what is rated (engine.optimizer.observe) of a run on the sample."""
-
-    def __call__(
-        self, run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
-    ) -> PlanOutput:
-        """Return the output of a plan: `inputs` are the rows that came into the part that is rated."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """All that a search needs to try plans. `facts` are what is known beside the plans, without fields' lengths.
@@ -125,9 +107,8 @@ class Evaluation:
     """
 
     runner: SampleRunner
-    rater: Rates
-    proposer: Proposer
-    observe: Observe
+    rater: Rater
+    proposer: GenerationAgent
     speed: Speed
     sample: Sample
     user: Plan
@@ -223,7 +204,7 @@ class Evaluation:
         baseline = contest.own.outputs.get(count)
         columns = _columns(baseline) if baseline is not None and entry is not contest.own else ()
         seconds = self.speed.seconds(run.costs)
-        output = self.observe(run, inputs, seconds=seconds, columns=columns, task=self.user)
+        output = plan_output(run, inputs, seconds=seconds, columns=columns, task=self.user)
         return await self._measured(contest, output, run, count, budget)
 
     async def _measured(

@@ -20,7 +20,6 @@ from engine.language.writer import operators_yaml
 from engine.operators.asking import Turn
 from engine.optimizer.agent import Agent, AgentModel, AgentQuestion, agent_prompt, as_head, texts_of_turns
 from engine.optimizer.packing import Part, input_parts, pack
-from engine.optimizer.proposing import Proposal
 from models.errors import ModelError, PromptTooLong
 from models.protocol import Reply, canonical_json
 from models.replies import LEAST_REPLY_TOKENS
@@ -38,9 +37,22 @@ MOST_SHOWN = 3
 MOST_COMPLAINTS = 6
 
 
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """Parameters that a directive's checker found no fault with.
+
+    `by_model` is False where no reply of the model passed and the directive's templates were taken. `complaints` are
+    those of the checker, a tuple for each round that did not pass.
+    """
+
+    params: Params
+    by_model: bool
+    complaints: tuple[tuple[str, ...], ...] = ()
+
+
 @dataclass(frozen=True)
 class GenerationAgent:
-    """Proposes parameters (a Proposer): two rounds with the checker's complaints, then the directive's templates."""
+    """Proposes parameters: two rounds with the checker's complaints, then the directive's templates."""
 
     model: AgentModel
 
@@ -86,12 +98,11 @@ class _Rounds:
     examples: Sequence[dict[str, Any]]
 
     def head(self) -> str:
-        """Write what all directives at a place are told: the operators as the user wrote them, and rows."""
-        nodes = self.site.nodes
-        operators = operators_yaml(nodes).strip()
+        """Write what all directives at a place are told: the operator as the user wrote it, and rows."""
+        node = self.site.operator
+        operators = operators_yaml([node]).strip()
         bare = as_head(agent_prompt("operators", rows=(), operators=operators))
-        reads = frozenset().union(*(node.traits().reads for node in nodes))
-        rows = [input_parts(row, reads) for row in self.examples[:MOST_EXAMPLES]]
+        rows = [input_parts(row, node.traits().reads) for row in self.examples[:MOST_EXAMPLES]]
         count = self.agent.model.count_tokens
         room = min(EXAMPLE_TOKENS, self.agent.room(self._reply_tokens(), bare, self.told()))
         packed = iter(pack([part for row in rows for part in row], room, count))
@@ -129,7 +140,7 @@ class _Rounds:
             told=told,
             schema=self.directive.params_schema(self.site),
             task=f"{self.directive.name}, round {number}",
-            row_id=self.site.nodes[-1].name,
+            row_id=self.site.operator.name,
             history=history,
             most_tokens=max(LEAST_REPLY_TOKENS, min(self._reply_tokens(), room)),
         )
@@ -158,7 +169,7 @@ class _Rounds:
     def _copied(self, params: Params) -> list[str]:
         """Say what of the example records the proposed texts repeat: a small model answers where it is to ask."""
         records = [str(value) for row in self.examples[:MOST_EXAMPLES] for value in row.values()]
-        operators = operators_yaml(self.site.nodes)
+        operators = operators_yaml([self.site.operator])
         asked = self.directive.prompts(self.site, params)
         return copied_from(records, [prompt.text for prompt in asked], operators)
 

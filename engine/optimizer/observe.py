@@ -50,7 +50,7 @@ _OR_FEWER = re.compile(r"\W*(?:\w+\W+){0,2}(?:or (?:fewer|less)|at (?:the )?most
 def plan_output(
     run: SampledRun, inputs: Sequence[Row], *, seconds: float, columns: Sequence[str], task: Plan
 ) -> PlanOutput:
-    """Make what is rated of a run on sample rows (engine.optimizer.evaluating.Observe).
+    """Make what is rated of a run on sample rows: `inputs` are those that came into the part that is rated.
 
     The cells are those of `columns`, or the plan's results without what rows had before. Their values are looked for in
     the texts of the sample rows they come from, in any form that evidence knows (engine.evidence.locate). `task` is the

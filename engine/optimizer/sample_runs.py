@@ -18,10 +18,10 @@ from engine.code.program import Program
 from engine.errors import ItemError, PipelineError
 from engine.estimate.total import rates_of
 from engine.executor.asking import Asking
-from engine.executor.calls import Calls, union
 from engine.executor.events import Emit, Event
 from engine.executor.model_pool import ModelPool
 from engine.executor.retrieval import Retrieval
+from engine.executor.stages import Calls, union
 from engine.executor.tools import RunResources
 from engine.language.checks import SourceFields, fields_joined
 from engine.operators.accounting import all_or_none

@@ -14,7 +14,7 @@ from engine.language.schema import ListOf, Schema
 from engine.optimizer.budget import Budget, OutOfTime
 from engine.optimizer.candidates import Candidate, Contest, Entry
 from engine.optimizer.evaluating import Evaluation, examples_of
-from engine.optimizer.proposing import Proposal
+from engine.optimizer.instantiate import Proposal
 from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import Row
@@ -71,7 +71,7 @@ class Screening:
                     plan=base.plan,
                     parent=base.id,
                     directive=directive.name,
-                    step=site.step,
+                    step=site.place.step,
                     depth=contest.depth,
                 )
                 self._drop(made, str(error))
@@ -183,7 +183,7 @@ class Screening:
             parent=base.id,
             directive=directive.name,
             words=words,
-            step=site.step,
+            step=site.place.step,
             depth=contest.depth,
             by_model=proposal is not None and proposal.by_model,
             params=proposal.params.to_json() if proposal is not None else {},
@@ -218,16 +218,16 @@ def promising(fitting: Sequence[Fitting], gains: Mapping[str, Sequence[float]]) 
         directive, site = fit
         gained = gains.get(directive.name, ())
         usual = directive.prior
-        if may_overlook(site.nodes, site.facts):
+        if may_overlook(site.operator, site.facts):
             usual += directive.prior_of_long_texts
         return (sum(gained) / len(gained) if gained else 0.0, usual)
 
     return sorted(fitting, key=expected, reverse=True)
 
 
-def may_overlook(nodes: Iterable[Node], facts: Facts) -> bool:
+def may_overlook(node: Node, facts: Facts) -> bool:
     """Say whether lists are asked for of a long text: much is overlooked then, and what is written looks right."""
-    return max(facts.field_tokens.values(), default=0) >= LONG_TOKENS and lists_are_asked(nodes)
+    return max(facts.field_tokens.values(), default=0) >= LONG_TOKENS and lists_are_asked([node])
 
 
 def lists_are_asked(nodes: Iterable[Node]) -> bool:

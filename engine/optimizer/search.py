@@ -1,10 +1,9 @@
 """The search for better plans (paper section 4.1, algorithms 1 and 2): left to right, top down, opportunistic.
 
-At each operator the directives are asked whether they rewrite a run that ends there: the operator alone, or a suffix of
-what was optimised before it with it. Where nothing can be rated higher, nothing is tried. Else each directive that
-fits makes a candidate, and the operators that are new in it are optimised at once, in the same way, to a depth. The
-paper does that before it compares anything; here, where minutes on a small machine are the budget, candidates are first
-rated on a few rows, and only the operators of the better half are looked into (engine.optimizer.search).
+At each operator the directives are asked whether they rewrite it. Where nothing can be rated higher, nothing is tried.
+Else each directive that fits makes a candidate, and the operators that are new in it are optimised at once, in the same
+way, to a depth. The paper does that before it compares anything; here, where minutes on a small machine are the budget,
+candidates are first rated on a few rows, and only the operators of the better half are looked into (`select`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from engine.directives.base import Place, node_at, step_of
+from engine.directives.base import Place, node_at, places, step_of
 from engine.directives.registry import matching
 from engine.errors import RedwellError
 from engine.operators.blocking import ComparingNode
@@ -97,35 +96,30 @@ class Search:
     def is_one_whole(self) -> bool:
         """Say whether one operator of the user's plan is rewritten at most, and what is rated of it is the result."""
         plan = self.best.plan
-        rewritten = self._places_left(Place(plan.steps[0].name, 0))
+        rewritten = self._rewritable(places(plan))
         return not rewritten or (len(rewritten) == 1 and _is_end(plan, rewritten[0]))
 
     def _share(self, place: Place) -> float:
         """Return the part of the time that is left which a place gets, 0 to 1."""
         plan = self.best.plan
-        weights = [_weight(node_at(plan, spot)) for spot in self._places_left(place)]
+        everywhere = places(plan)
+        left = self._rewritable(everywhere[everywhere.index(place) :])
+        weights = [_weight(node_at(plan, spot)) for spot in left]
         return max(_weight(node_at(plan, place)) / sum(weights), LEAST_SHARE) if weights else 1.0
 
-    def _places_left(self, place: Place) -> list[Place]:
-        """Return the places from one on where some directive rewrites an operator."""
-        plan = self.best.plan
-        steps = [step.name for step in plan.steps]
-        late = steps[steps.index(place.step) :]
-        all = [Place(name, i) for name in late for i in range(len(step_of(plan, name).operators))]
-        ahead = [spot for spot in all if spot.step != place.step or spot.index >= place.index]
-        return [spot for spot in ahead if matching(plan, spot, self.evaluation.facts)]
+    def _rewritable(self, among: Sequence[Place]) -> list[Place]:
+        """Return the places where some directive rewrites the operator."""
+        return [place for place in among if matching(self.best.plan, place, self.evaluation.facts)]
 
     async def _place(
         self, baseline: Candidate, place: Place, depth: int, seen: frozenset[str], budget: Budget
     ) -> Candidate:
-        """Optimise the run of operators that ends at a place (algorithm 2); return the plan that is best."""
+        """Optimise the operator at a place (algorithm 2); return the plan that is best."""
         fitting = [pair for pair in matching(baseline.plan, place, self.evaluation.facts) if pair[0].name not in seen]
         if not fitting:
             return baseline
-        first = min(site.first for _, site in fitting)
-        contest = Contest(
-            Region.of(baseline.plan, place.step, first, _rated_stop(baseline.plan, place)), Entry(baseline), depth
-        )
+        region = Region.of(baseline.plan, place.step, place.index, _rated_stop(baseline.plan, place))
+        contest = Contest(region, Entry(baseline), depth)
         self.contests.append(contest)
         try:
             await self._contend(contest, place, seen, budget)
@@ -260,10 +254,7 @@ def _new_operators(before: Plan, after: Plan) -> list[str]:
 
 def _place_of(plan: Plan, operator: str) -> Place | None:
     """Find an operator; None where a rewrite has replaced it."""
-    for step in plan.steps:
-        if operator in step.operators:
-            return Place(step.name, step.operators.index(operator))
-    return None
+    return next((place for place in places(plan) if node_at(plan, place).name == operator), None)
 
 
 def _groups(plan: Plan, region: Region) -> bool:

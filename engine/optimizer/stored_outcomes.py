@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any, NamedTuple
 
 from engine.operators.base import Outcome, Rejected
-from engine.optimizer.prefixes import Blocks
 from engine.plan.frozen import digest_of
 from engine.rows import DocumentId, Row, RowId, Span
 
@@ -16,7 +15,7 @@ from engine.rows import DocumentId, Row, RowId, Span
 class Cost(NamedTuple):
     """What model calls took: `read_tokens` are those of prompts that the model had not just read for another call.
 
-    Which call that was depends on what ran before; of a whole plan it is counted anew (`engine.optimizer.prefixes`).
+    Which call that was depends on what ran before; of a whole plan it is counted anew (engine.optimizer.agent_client).
     """
 
     calls: int = 0
@@ -37,11 +36,11 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """An outcome, with what it took to make it; `blocks` are those of its prompts."""
+    """An outcome, with what it took to make it; `blocks` are the tokens of each block of its prompts, by its digest."""
 
     outcome: Outcome
     cost: Cost
-    blocks: Blocks = field(default_factory=dict)
+    blocks: Mapping[str, float] = field(default_factory=dict)
 
 
 def row_digest(row: Row) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -159,6 +159,14 @@ class Plan:
     def with_dataset(self, dataset: Dataset) -> Plan:
         """Replace the dataset of that name."""
         return replace(self, datasets=tuple(dataset if d.name == dataset.name else d for d in self.datasets))
+
+
+def numbered(wanted: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: as wanted, else with the first free number behind it, from `wanted_2` on."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
 
 
 def _find(things: Iterable[Named], name: str, what: str) -> Named:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
+from engine.results.shown import ShownHeading
 from engine.results.table import ResultView, Selection
 from engine.results.values import items
 
@@ -31,15 +32,6 @@ class Grouping:
 UNGROUPED: Final = Grouping()
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The line above a group: the value, empty for rows whose cell is; `count` rows have it, shown unless folded."""
-
-    value: str
-    count: int
-    is_folded: bool
-
-
 class Sections:
     """The lines of a grouped table: headings, and numbers of rows. Groups with most rows come first.
 
@@ -49,8 +41,8 @@ class Sections:
     def __init__(self, view: ResultView, wanted: Selection, grouping: Grouping) -> None:
         self.rows = len(view.select(wanted))
         """Rows that are selected, each counted once."""
-        self._groups: Sequence[tuple[Heading, Sequence[int]]] = [
-            (Heading(value, len(numbers), grouping.is_folded(value)), numbers)
+        self._groups: Sequence[tuple[ShownHeading, Sequence[int]]] = [
+            (ShownHeading(value, len(numbers), grouping.is_folded(value)), numbers)
             for value, numbers in _grouped(view, wanted, grouping.column)
         ]
         lengths = (1 + (0 if heading.is_folded else heading.count) for heading, _ in self._groups)
@@ -60,14 +52,14 @@ class Sections:
         """Return how many lines there are."""
         return self._ends[-1] if self._ends else 0
 
-    def lines(self, offset: int, limit: int) -> Iterator[Heading | int]:
+    def lines(self, offset: int, limit: int) -> Iterator[ShownHeading | int]:
         """Yield at most `limit` lines from `offset` on: headings, and numbers of rows below them."""
         begin = 0
         for (heading, numbers), end in zip(self._groups, self._ends, strict=True):
             if begin >= offset + limit:
                 return
             if end > offset:
-                lines: list[Heading | int] = [heading, *(() if heading.is_folded else numbers)]
+                lines: list[ShownHeading | int] = [heading, *(() if heading.is_folded else numbers)]
                 yield from lines[max(offset - begin, 0) : offset + limit - begin]
             begin = end
 

@@ -26,6 +26,15 @@ NodeKind = Literal[ValueKind, "document"]
 
 
 @dataclass(frozen=True, slots=True)
+class ShownHeading:
+    """The line above a group: the value, empty for rows whose cell is; `count` rows have it, shown unless folded."""
+
+    heading: str
+    count: int
+    is_folded: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShownItem:
     """One value of an answer: `value` as it was read, `original` as the lines have it.
 

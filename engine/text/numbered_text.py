@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.rows import Span
@@ -81,11 +81,11 @@ def lines_at(text: str, start: int, stop: int, first_line: int) -> Span:
     return Span(first, first + text.count("\n", start, stop - 1))
 
 
-def merge(ranges: Sequence[tuple[int, int]], borders: Sequence[int] = ()) -> list[tuple[int, int]]:
+def merge(ranges: Iterable[tuple[int, int]], borders: Collection[int] = ()) -> list[tuple[int, int]]:
     """Sort ranges (first and last, inclusive) and join those that share a number.
 
-    Ranges that meet at one of `borders` (the first number of a window), which the model could not see across, are
-    joined too.
+    Ranges that only meet are joined too where the second begins at one of `borders`: the first number of a window,
+    across which the model could not see.
     """
     joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):

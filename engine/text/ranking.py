@@ -1,6 +1,6 @@
 """Score texts by how well they answer a query, without a model call: full text, embeddings, or both.
 
-Shared by the operators that pick the best rows (search, topk). Scores of different methods cannot be compared.
+Shared by the operators that pick the best rows or passages. Scores of different methods cannot be compared.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from contextlib import closing
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.matrices import new_matrix
+from models.matrices import Matrix, new_matrix
 
 Method = Literal["fts", "embedding", "hybrid"]
 
-Embed = Callable[[Sequence[str]], Awaitable[NDArray[np.float32]]]
+Embed = Callable[[Sequence[str]], Awaitable[Matrix]]
 """Texts to unit vectors, shape (len(texts), dimensions): `Tools.embed`."""
 
 FUSION_RANKS = 60
@@ -36,10 +35,10 @@ MOST_WORDS = 1000
 _WORD = re.compile(r"[^\W_]+")
 
 
-async def rank(method: str, query: str, texts: Sequence[str], embed: Embed) -> list[float]:
-    """Score texts by a Method: the higher the better, same order as `texts`."""
+async def rank(method: str, query: str, texts: Sequence[str], embed: Embed, *, meant: str = "") -> list[float]:
+    """Score texts by a Method: the higher the better, same order as `texts`. `meant` is embedded instead of `query`."""
     by_text = rank_by_text(query, texts) if method != "embedding" else []
-    by_embedding = await rank_by_embedding(query, texts, embed) if method != "fts" else []
+    by_embedding = await rank_by_embedding(meant or query, texts, embed) if method != "fts" else []
     return fused(by_text, by_embedding) if method == "hybrid" else by_text or by_embedding
 
 
@@ -72,7 +71,7 @@ async def rank_by_embedding(query: str, texts: Sequence[str], embed: Embed) -> l
     return scores
 
 
-async def embed_whole(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]:
+async def embed_whole(texts: Sequence[str], embed: Embed) -> Matrix:
     """Give each text one unit vector, the mean over its pieces: shape (len(texts), dimensions)."""
     cut = [pieces(text) for text in texts]
     vectors = await embed([piece for parts in cut for piece in parts])

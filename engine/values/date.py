@@ -33,13 +33,22 @@ _ENDS = re.compile(
 _INTERVAL = re.compile(r"(?<![\d/.-])(?P<start>\d{4}(?:-\d\d-\d\d)?)\s*[/-]\s*(?P<end>\d{4}(?:-\d\d-\d\d)?)(?![\d/.-])")
 
 
-def _check_order(order: str) -> None:
-    if order not in get_args(Order):
-        raise UsageError(f"{order!r} is no order of day, month and year", advice=did_you_mean(order, _ORDERS))
+@dataclass(frozen=True, slots=True)
+class _Ordered(ValueType):
+    """A type whose days may be written as 03/04/2024: `order` says how that is meant."""
+
+    option_names = ("order",)
+
+    order: str = ""
+
+    def __post_init__(self) -> None:
+        if self.order not in get_args(Order):
+            advice = did_you_mean(self.order, _ORDERS)
+            raise UsageError(f"{self.order!r} is no order of day, month and year", advice=advice)
 
 
 @dataclass(frozen=True, slots=True)
-class Date(ValueType):
+class Date(_Ordered):
     """A day, as `iso` (YYYY-MM-DD; YYYY-MM or YYYY where no more is written).
 
     `order` is how 03/04/2024 is meant; without it such a date has no `iso`, and the problem says why.
@@ -47,12 +56,6 @@ class Date(ValueType):
 
     name = "date"
     parts = ("iso",)
-    option_names = ("order",)
-
-    order: str = ""
-
-    def __post_init__(self) -> None:
-        _check_order(self.order)
 
     def text(self) -> str:
         """Write the type; `date` alone is the plain ISO day of a schema."""
@@ -83,18 +86,12 @@ def _only_years(mentions: list[DateMention]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class DateRange(ValueType):
+class DateRange(_Ordered):
     """From `start` to `end`, both inclusive, as ISO days; one of them is null where it is not written as a date."""
 
     name = "date_range"
     parts = ("start", "end")
-    option_names = ("order",)
     tokens = 20
-
-    order: str = ""
-
-    def __post_init__(self) -> None:
-        _check_order(self.order)
 
     def read(self, written: Any) -> Normalised:
         """Read the two days that the text names, or the one with the word (`from`, `until`) that says which it is."""

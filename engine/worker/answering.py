@@ -260,6 +260,6 @@ def _started(work: Callable[..., None], args: tuple[Any, ...], name: str) -> thr
 
 def _answer(asked: _Asked, desk: Desk) -> Event:
     try:
-        return Answered(asked.id, asked.query.name, asked.query.answer(desk, **asked.given))
+        return Answered(asked.id, asked.query.name, asked.query.ask(desk, asked.given))
     except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
         return failure_of(asked.id, "ask", error, what=asked.query.name)

@@ -9,10 +9,9 @@ from pathlib import Path
 from engine.errors import UsageError
 from engine.executor.events import Emit
 from engine.loader import Loaded, load_pipeline
-from engine.optimizer.build import BuildResult, NewAgents, build_pipeline
+from engine.optimizer.build import BuildResult, build_pipeline
 from engine.optimizer.build_options import BuildOptions
 from engine.optimizer.frontier import Policy
-from engine.optimizer.local_agents import agents_over
 from engine.optimizer.report import as_file, report_body, write_report
 from engine.worker.allowed import note_allowed
 from engine.worker.contract.events import PlanWritten
@@ -78,7 +77,6 @@ async def run_build(
     emit: Emit,
     *,
     gated: Callable[[ModelBackend], ModelBackend] = lambda backend: backend,
-    new_agents: NewAgents = agents_over,
     watch: Callable[[LiveBuild], None] = lambda live: None,
 ) -> BuildResult:
     """Build, and write the chosen plan and the report; also when the build was stopped or out of time.
@@ -94,7 +92,6 @@ async def run_build(
         open_model=lambda name: gated(models.open_model(name)),
         open_embedder=models.open_embedder,
         emit=emit,
-        new_agents=new_agents,
         options=ready.options,
         watch=lambda search: watch(LiveBuild(search, ready.given, job.pipeline, folder)),
     )

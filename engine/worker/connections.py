@@ -13,7 +13,7 @@ from engine.fencing import State, this_process
 from engine.worker.contract.offline import LiveProcess, NamedServer, OpenSocket, Variable
 from models.addresses import is_loopback
 from models.fence.process import fence_of
-from models.servers.address import is_local, read_address
+from models.servers.address import read_address
 from models.servers.remembered import list_servers
 
 VARIABLES: Mapping[str, str] = {
@@ -92,7 +92,7 @@ def _processes(extra: Iterable[int]) -> list[psutil.Process]:
 
 def named_servers() -> list[NamedServer]:
     """List the servers with a name; raises ModelError where the list cannot be read."""
-    return [NamedServer(s.name, s.location, not is_local(read_address(s.location))) for s in list_servers()]
+    return [NamedServer(s.name, s.location, not is_loopback(read_address(s.location).host)) for s in list_servers()]
 
 
 def set_variables() -> list[Variable]:

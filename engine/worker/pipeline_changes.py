@@ -21,7 +21,6 @@ from engine.language.pipeline_edit import (
     OPERATIONS,
     add_operator,
     duplicate_operator,
-    free_name,
     move_operator,
     remove_operator,
     rename_operator,
@@ -30,6 +29,7 @@ from engine.language.pipeline_edit import (
 from engine.language.position import Path, did_you_mean
 from engine.language.yaml_edit import at, move, remove, rename_key, set_value
 from engine.language.yaml_reader import read_yaml
+from engine.plan.plan import numbered
 from engine.templates import new_operators
 
 Change = Mapping[str, Any]
@@ -81,7 +81,7 @@ def _add_field(text: str, change: Change) -> str:
     held: Any = root
     for key in _schema(change):
         held = held[int(key)] if isinstance(held, list) else (held or {}).get(key)
-    name = free_name(change["name"], [str(field) for field in held or {}])
+    name = numbered(change["name"], [str(field) for field in held or {}])
     return set_value(text, (*_schema(change), name), change["type"])
 
 

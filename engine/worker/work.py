@@ -16,14 +16,16 @@ from typing import TypeVar
 
 from engine.custody.manifest import with_manifests
 from engine.custody.recording import record_conversion
+from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.events import Emit, Event
 from engine.executor.reading_rates import remember_readings
 from engine.executor.run import run_pipeline
 from engine.executor.settings import RunSettings
 from engine.executor.sources import ingest
-from engine.optimizer.build import NewAgents
-from engine.optimizer.local_agents import agents_over
+from engine.optimizer.build_options import MINUTES, BuildOptions
+from engine.optimizer.frontier import read_policy
+from engine.optimizer.sampling import USUAL_ROWS
 from engine.worker.answering import Answering
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.commands import (
@@ -40,18 +42,15 @@ from engine.worker.crossings import recorded
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.exports import ExportStopped, OutputOptions, Written, write_outs
 from engine.worker.gate import Gate, GatedBackend
-from engine.worker.jobs import NewModels, RunJob, check_outs, make_ready, write_results
+from engine.worker.jobs import NewModels, RunJob, check_outs, default_case, make_ready, write_results
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
-from engine.worker.orders import build_job, export_options, run_job
 from engine.worker.trials import try_pipeline
 from storage.case import Case
 from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
+from storage.export.reviews import ReviewOptions
 
 Result = TypeVar("Result")
-
-new_agents: NewAgents = agents_over
-"""Makes who proposes and rates in a build; tests put scripted ones here."""
 
 TELL_SECONDS = 0.1
 """An export tells how far it is at most so often."""
@@ -127,7 +126,6 @@ class Work:
                     models,
                     self._emit,
                     gated=lambda backend: GatedBackend(backend, gate),
-                    new_agents=new_agents,
                     watch=watch,
                 )
         finally:
@@ -272,3 +270,46 @@ def _convert(order: ConvertCommand, tell: Tell) -> str:
         return record_conversion(order.case, "decrypt")
     rekey_case(order.case, order.passphrase, order.new_passphrase, tell)
     return record_conversion(order.case, "rekey")
+
+
+# -- what a command orders, as the job that is done -------------------------------------------------------------------
+
+
+def run_job(order: RunCommand) -> RunJob:
+    """Make the job of a `run` command; raises UsageError."""
+    return RunJob(
+        pipeline=order.pipeline,
+        case=order.case or default_case(order.pipeline),
+        inputs=order.input,
+        outs=order.out,
+        settings=order.settings,
+        output=OutputOptions(order.columns, order.bom, order.lists),
+    )
+
+
+def build_job(order: BuildCommand) -> BuildJob:
+    """Make the job of a `build` command; raises UsageError. A cancelled build keeps the best plan so far."""
+    options = BuildOptions(
+        settings=order.settings,
+        minutes=MINUTES if order.minutes is None else order.minutes,
+        rows=USUAL_ROWS if order.sample is None else order.sample,
+        seed=order.seed,
+        policy=read_policy(order.policy),
+        agent_model=order.agent_model,
+    )
+    case = order.case or default_case(order.pipeline)
+    return BuildJob(order.pipeline, case, order.out, order.input, order.report, options)
+
+
+def export_options(order: ExportCommand) -> OutputOptions:
+    """Return how an `export` command writes results. Whether its files can be written is seen later."""
+    return OutputOptions(
+        columns=order.columns,
+        bom=order.bom,
+        lists=order.lists,
+        form=order.form,
+        reviews=ReviewOptions(order.reviews, order.drop_rejected),
+        rows=None if order.rows is None else frozenset(order.rows),
+        parse=ParseOptions(password=order.password),
+        despite_changes=order.despite_changes,
+    )

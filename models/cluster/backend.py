@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.util
 import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from models.addresses import ClusterAddress, HostPort, is_loopback, refusal
-from models.cluster.dispatcher import Dispatcher, DispatchSettings
+from models.cluster.dispatcher import Dispatcher, DispatchSettings, Worker
 from models.cluster.node_model import OpenModel
-from models.cluster.worker import Worker
 from models.errors import ModelCrashed, RuntimeMissing
 from models.layouts import DEFAULT_LAYOUT
 from models.notices import Caution, Notices, Tell
 from models.opening import open_here
 from models.protocol import ModelSpec, Reply, Request
+from models.wrapped import KeptCounts
 
 if TYPE_CHECKING:
     from models.cluster.ray_runtime import RayCluster
 
 IN_FLIGHT_PER_SEQUENCE = 2
 """Requests at a worker for each that its model answers at once: the next ones are there when one ends."""
-
-KEPT_COUNTS = 4096
-"""Token counts that are kept in the driver: each is a question to a worker."""
 
 Value = TypeVar("Value")
 
@@ -161,17 +156,15 @@ class ClusterBackend:
         self._dispatcher = dispatcher
         self._notices = notices
         self._closed = False
-        self._counts: OrderedDict[str, int] = OrderedDict()
-        self._counts_lock = threading.Lock()
+        self._counts = KeptCounts()
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; a worker is asked."""
-        key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._count(f"text {key}", lambda worker: worker.count_tokens(text))
+        return self._counts.of_text(text, lambda: self._count(lambda worker: worker.count_tokens(text)))
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of the whole prompt; a worker is asked."""
-        return self._count(f"prompt {request.digest}", lambda worker: worker.count_prompt_tokens(request))
+        return self._counts.of_prompt(request, lambda: self._count(lambda worker: worker.count_prompt_tokens(request)))
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""
@@ -196,17 +189,9 @@ class ClusterBackend:
         if self._closed:
             raise ModelCrashed(f"the model {self.name} is closed", advice="Run the command again: replies are kept.")
 
-    def _count(self, key: str, work: Callable[[Worker], Awaitable[int]]) -> int:
-        known = self._counts.get(key)
-        if known is not None:
-            return known
+    def _count(self, work: Callable[[Worker], Awaitable[int]]) -> int:
         self._check_open()
-        count = self._cluster.call(self._dispatcher.count(work)).result()
-        with self._counts_lock:
-            self._counts[key] = count
-            while len(self._counts) > KEPT_COUNTS:
-                self._counts.popitem(last=False)
-        return count
+        return self._cluster.call(self._dispatcher.count(work)).result()
 
 
 async def _end_tasks() -> None:
@@ -221,7 +206,7 @@ def _settled(spec: ModelSpec) -> ModelSpec:
     """Read this machine's settings (REDWELL_CONTEXT_TOKENS, ...) into the spec, so that every node uses the same."""
     if spec.runtime != "llama":
         return spec
-    from models.llama import LlamaSettings  # noqa: PLC0415 - the runtime
+    from models.llama_runtime import LlamaSettings  # noqa: PLC0415 - the runtime
 
     settings = LlamaSettings.from_environment(**spec.settings)
     alike = {name: getattr(settings, name) for name in ("context_tokens", "running", "threads", "layout")}

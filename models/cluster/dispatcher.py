@@ -18,11 +18,49 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
-from models.cluster.worker import StartWorker, Worker, WorkerLost
 from models.errors import ModelCrashed, ModelError
 from models.protocol import CHARACTERS_PER_TOKEN, Reply, Request, Segment
 from models.replies import settle
+
+# What is known of a worker: a process somewhere that answers with one model, and may die.
+
+
+class WorkerLost(Exception):
+    """A worker died or cannot be reached: what it was asked must be asked elsewhere. Never shown to a user."""
+
+
+class Worker(Protocol):
+    """One worker whose model is open. All but `close` raise WorkerLost, or a ModelError of the model."""
+
+    @property
+    def node(self) -> str:
+        """Name the node it runs on, for people."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the context of its model."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer a request; when cancelled, the worker stops working on it."""
+
+    async def count_tokens(self, text: str) -> int:
+        """Count the tokens of plain text."""
+
+    async def count_prompt_tokens(self, request: Request) -> int:
+        """Count the tokens of a whole prompt."""
+
+    async def close(self) -> None:
+        """End the process, whatever it does; raises nothing because it is gone already."""
+
+
+StartWorker = Callable[[int], Awaitable[Worker]]
+"""Start the worker of a place (0, 1, ...) and open its model.
+
+Raises WorkerLost where another try may help, ModelError where none will (wrong weights, no memory, not allowed).
+"""
+
 
 # What each worker has read, so that requests which begin alike go to the worker that need not read it again.
 
@@ -195,10 +233,6 @@ class Dispatcher:
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(place.worker.close() for place in self._places if place.worker))
 
-    def workers(self) -> list[Worker]:
-        """Return the workers that live now."""
-        return [place.worker for place in self._places if place.worker]
-
     # Where requests go
 
     def _assign(self, item: Item, *, first: bool = False) -> None:
@@ -287,7 +321,11 @@ class Dispatcher:
             self._release(place, item)
             self._assign(item, first=True)
             return
-        outcome = await outcome_of(worker, item.request)
+        outcome: Reply | Exception
+        try:
+            outcome = await worker.ask(item.request)
+        except Exception as error:  # noqa: BLE001 - it belongs to who asked, as it would without a cluster
+            outcome = error
         self._release(place, item)
         if isinstance(outcome, ModelCrashed):  # its process lives, and answers nothing any more
             outcome = WorkerLost(str(outcome))
@@ -447,14 +485,6 @@ class Item:
     def is_suspect(self) -> bool:
         """Say whether it must run alone."""
         return self.deaths >= ALONE_AFTER
-
-
-async def outcome_of(worker: Worker, request: Request) -> Reply | Exception:
-    """Ask; any error is returned, for it belongs to who asked, as it would without a cluster."""
-    try:
-        return await worker.ask(request)
-    except Exception as error:  # noqa: BLE001 - settled, never swallowed
-        return error
 
 
 def poisonous(item: Item) -> ModelCrashed:

@@ -23,8 +23,8 @@ from typing import Any
 import psutil
 
 from models.addresses import ClusterAddress, is_loopback, refusal
+from models.cluster.dispatcher import StartWorker, WorkerLost
 from models.cluster.node_model import NodeModel, Opened, OpenModel, redwell_version
-from models.cluster.worker import StartWorker, WorkerLost
 from models.errors import AddressRefused, ModelError
 from models.fence.process import need_network
 from models.hardware import usable_cores
@@ -261,17 +261,12 @@ class RayNodeModel(NodeModel):
 
 @dataclass(frozen=True, slots=True)
 class RayWorker:
-    """An actor whose model is open (models.cluster.worker.Worker)."""
+    """An actor whose model is open (models.cluster.dispatcher.Worker)."""
 
     cluster: RayCluster
     actor: Any
     node: str
     opened: Opened
-
-    @property
-    def pid(self) -> int:
-        """Return the actor's process on its node."""
-        return self.opened.pid
 
     @property
     def context_tokens(self) -> int:

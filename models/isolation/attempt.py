@@ -1,38 +1,39 @@
-"""Have a process as for a model ask for a socket, to see that it gets none. It loads no weights."""
+"""Have a process as for a model ask for a socket, to see that it gets none. It loads no weights.
+
+Run as a program (`python -m models.isolation.attempt MODEL`) it is that process, and prints one line of JSON.
+"""
 
 from __future__ import annotations
 
-import os
-import threading
+import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from models.errors import ModelCrashed
-from models.fence.attempt import Attempt
-from models.isolation.process import child_command, start
-from models.isolation.wire import read_frame, write_frame
-from models.protocol import ModelSpec, runtime_of
+from models.fence.attempt import Attempt, try_socket
+from models.fence.process import die_with_parent
+from models.isolation.cage import end, enter_model_cage, report
+from models.protocol import runtime_of
+from models.selftest import run_child
 
 SECONDS = 60.0
 
 
 def try_from_model_process(weights: Path) -> Attempt:
     """Start a process confined as for these weights, and let it try. Raises ModelCrashed, or OSError."""
-    spec = ModelSpec(runtime_of(weights), weights.name, str(weights.absolute()), "")
-    process = start(child_command())
-    alarm = threading.Timer(SECONDS, process.kill)
-    alarm.start()
-    try:
-        source, output = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-        source.write(write_frame({"attempt": asdict(spec), "parent": os.getpid()}))
-        source.flush()
-        frame = read_frame(output)
-    finally:
-        alarm.cancel()
-        process.kill()
-        _, said = process.communicate()
-    if frame is None or "attempted" not in frame:
-        last = (said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
-        raise ModelCrashed(f"the model's process did not try: {last}")
-    return Attempt(**frame["attempted"])
+    answer = run_child("models.isolation.attempt", weights.absolute(), timeout_seconds=SECONDS)
+    if answer is None or answer.returncode:
+        last = (answer.stderr.strip().splitlines() if answer else []) or ["it said nothing"]
+        raise ModelCrashed(f"the model's process did not try: {last[-1]}")
+    return Attempt(**json.loads(answer.stdout))
+
+
+def _try(weights: Path) -> dict[str, str]:
+    enter_model_cage(runtime_of(weights), str(weights))
+    return asdict(try_socket())
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    end(report(lambda: _try(Path(sys.argv[1]))))

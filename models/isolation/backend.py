@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import itertools
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from models.errors import ModelError
@@ -17,9 +14,7 @@ from models.isolation.supervisor import Supervisor
 from models.notices import Notices, Tell
 from models.protocol import ModelSpec, Reply, Request
 from models.replies import hand_over
-
-KEPT_COUNTS = 50_000
-"""Token counts that are kept, of about 150 bytes each: the same texts are measured again and again."""
+from models.wrapped import KeptCounts
 
 
 class IsolatedBackend:
@@ -32,8 +27,7 @@ class IsolatedBackend:
     def __init__(self, spec: ModelSpec, *, command: Sequence[str] | None = None) -> None:
         """Open the model; blocks while it loads. `command` starts another child. Raises ModelError."""
         self._numbers = itertools.count(1)
-        self._counted: OrderedDict[bytes, int] = OrderedDict()
-        self._counting = threading.Lock()
+        self._counts = KeptCounts()
         self._notices = Notices()
         self._supervisor = Supervisor(spec, self._notices.tell, command)
         try:
@@ -61,12 +55,11 @@ class IsolatedBackend:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; waits for the process, also for one that starts again. Raises ModelError."""
-        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        return self._count(key, lambda: {"text": text})
+        return self._counts.of_text(text, lambda: self._supervisor.count({"text": text}))
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of a whole prompt, chat template included; waits as `count_tokens` does."""
-        return self._count(bytes.fromhex(request.digest), lambda: {"request": asdict(request)})
+        return self._counts.of_prompt(request, lambda: self._supervisor.count({"request": asdict(request)}))
 
     async def ask(self, request: Request) -> Reply:
         """Answer one request (see ModelBackend.ask)."""
@@ -87,15 +80,3 @@ class IsolatedBackend:
     async def close(self) -> None:
         """End the process, failing requests in flight. Idempotent."""
         await asyncio.to_thread(self._supervisor.close)
-
-    def _count(self, key: bytes, question: Callable[[], dict[str, object]]) -> int:
-        with self._counting:
-            if (known := self._counted.get(key)) is not None:
-                self._counted.move_to_end(key)
-                return known
-        tokens = self._supervisor.count(question())
-        with self._counting:
-            self._counted[key] = tokens
-            if len(self._counted) > KEPT_COUNTS:
-                self._counted.popitem(last=False)
-        return tokens

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from models.errors import ModelError, NotEnoughMemory, RuntimeMissing
-from models.fence.attempt import try_socket
 from models.fence.process import die_with_parent
 from models.fitting import fit
 from models.isolation.cage import enter_model_cage
@@ -45,21 +44,12 @@ def main(open_model: OpenModel = open_fitted) -> NoReturn:
     if first is None:
         os._exit(0)
     _stay_below(first["parent"])
-    if "attempt" in first:
-        _try_socket(ModelSpec(**first["attempt"]), output)
     try:
         code = _Child(source, output, open_model).run(ModelSpec(**first["open"]))
     except BaseException:
         traceback.print_exc()
         raise
     os._exit(code)
-
-
-def _try_socket(spec: ModelSpec, output: BinaryIO) -> NoReturn:
-    """Ask for a socket, confined as with the weights of this model, and end (models.isolation.attempt)."""
-    enter_model_cage(spec.runtime, spec.location)
-    output.write(write_frame({"attempted": asdict(try_socket())}))
-    os._exit(0)
 
 
 class _Child:

@@ -415,7 +415,7 @@ class Supervisor:
 
 
 LEAST = {"context_tokens": 512, "running": 1, "kept": 0, "batch_tokens": 64}
-"""The settings that memory depends on (models.llama.LlamaSettings), and how small they may become."""
+"""The settings that memory depends on (models.llama_runtime.LlamaSettings), and how small they may become."""
 
 _SHOWN = {
     "context_tokens": "a context of {:,} tokens",

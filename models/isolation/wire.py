@@ -1,8 +1,8 @@
 """The messages between parent and child as JSON lines, and how they are read.
 
-A line is one object; its first key is its kind. From the parent: `open`, `ask`, `cancel`, `count`, or `attempt` alone.
-From the child: `loading`, `ready`, `failed`, `reply`, `error`, `working`, `counted`, `uncounted`, `attempted`. Nothing
-that is read is ever run, and a type is only chosen among the errors that are known here.
+A line is one object; its first key is its kind. From the parent: `open`, `ask`, `cancel`, `count`. From the
+child: `loading`, `ready`, `failed`, `reply`, `error`, `working`, `counted`, `uncounted`. Nothing that is read is ever
+run, and a type is only chosen among the errors that are known here.
 """
 
 from __future__ import annotations

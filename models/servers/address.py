@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from models.addresses import HostPort, is_local_name, is_loopback, read_host_port
+from models.addresses import HostPort, is_local_name, is_loopback
 from models.errors import AddressRefused, ModelError
 
 SCHEMES = {"http": 80, "https": 443}
@@ -68,26 +68,11 @@ def read_address(text: str) -> ServerAddress:
     )
 
 
-def read_place(text: str) -> str:
-    """Read HOST:PORT of `--allow-host` into the form that addresses have; raises ModelError."""
-    try:
-        return str(read_host_port(text))
-    except ModelError as error:
-        raise ModelError(
-            f"{text!r} is no HOST:PORT", advice="Write it as the address has it: --allow-host lab.lan:8000."
-        ) from error
-
-
-def is_local(address: ServerAddress) -> bool:
-    """Say whether the host is this machine for sure, without asking anyone."""
-    return is_loopback(address.host)
-
-
 def find_targets(address: ServerAddress, allowed: Collection[str] = ()) -> tuple[str, ...]:
     """Return the IP addresses to connect to, one after another.
 
-    `allowed` are places (`read_place`) that the user permits. Raises AddressRefused for any other that is not on the
-    loopback, ModelError if an allowed name cannot be resolved.
+    `allowed` are places, as ServerAddress.place names them, that the user permits. Raises AddressRefused for any other
+    that is not on the loopback, ModelError if an allowed name cannot be resolved.
     """
     if is_local_name(address.host):
         return LOCAL_NAMES

@@ -8,18 +8,18 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
+from models.addresses import is_loopback
 from models.errors import ModelCrashed, ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.fits import schema_of
 from models.layouts import DEFAULT_LAYOUT, layout_named
 from models.notices import Caution, Notices, Tell
 from models.protocol import Reply, Request
-from models.replies import count_spent, explain_end, reply_limit
-from models.servers.address import find_targets, is_local, read_address
+from models.replies import explain_end, reply_limit
+from models.servers.address import find_targets, read_address
 from models.servers.completion import Completion, SchemaRefused, read_completion
 from models.servers.facts import ServerFacts, look_at
 from models.servers.http import Http, ServerBusy, ServerGone, printable
@@ -37,6 +37,7 @@ from models.servers.modes import (
     with_schema,
 )
 from models.servers.tokens import Message, TokenCounter, messages_of, most_tokens
+from models.wrapped import KeptCounts
 
 KEY_VARIABLE = "REDWELL_SERVER_KEY"
 DEFAULT_CONTEXT = 4096
@@ -53,7 +54,6 @@ BUSY_SECONDS = 120.0
 """So long in all a request waits for a server that is busy."""
 LONGEST_SECONDS = 3600.0
 """A server that has said nothing for so long is given up, where the request has no limit of its own."""
-KEPT_COUNTS = 512
 REFUSED_SCHEMAS = 1024
 
 _CONTROL = re.compile(r"<\|[A-Za-z0-9_]{2,30}\|>|<(start|end)_of_turn>|\[/?INST\]")
@@ -145,7 +145,7 @@ class ServerBackend:
         usual = VLLM_REQUESTS if self._facts.kind == "vLLM" else DEFAULT_REQUESTS
         self._free = asyncio.Semaphore(settings.requests or self._facts.slots or usual)
         self._counter = TokenCounter(self._http, self._facts)
-        self._count: Callable[[str], int] = lru_cache(maxsize=KEPT_COUNTS)(self._ask_count)
+        self._counts = KeptCounts()
         self._refused: OrderedDict[str, SchemaMode] = OrderedDict()
         self._is_down = False
         self._closed = False
@@ -168,7 +168,7 @@ class ServerBackend:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of plain text; estimated where the server does not count. Raises ModelCrashed."""
-        return self._count(text)
+        return self._counts.of_text(text, lambda: self._http.wait_for(self._counter.count(text)))
 
     def count_prompt_tokens(self, request: Request) -> int:
         """Count the tokens of the whole prompt; estimated where the server does not count. Raises ModelCrashed."""
@@ -333,12 +333,12 @@ class ServerBackend:
         explain_end(
             error,
             request,
+            _sums(talk.spent),
             partial=last.text,
             limit=talk.limit,
             prompt_tokens=last.prompt_tokens or self.context_tokens - talk.limit,
             context_tokens=self.context_tokens,
         )
-        count_spent(error, **_sums(talk.spent))
         return error
 
     def _unfit(self, talk: _Talk) -> ModelError:
@@ -403,7 +403,7 @@ class ServerBackend:
 
     def _warn_of_itself(self, *, is_context_known: bool) -> None:
         address, facts = self._http.address, self._facts
-        if not is_local(address):
+        if not is_loopback(address.host):
             self._warn_once(
                 "place", f"text of this run is sent to {address.place}, which is not this machine (allowed)"
             )
@@ -425,9 +425,6 @@ class ServerBackend:
                 return
             self._warned.add(topic)
         self._notices.tell(Caution(message))
-
-    def _ask_count(self, text: str) -> int:
-        return self._http.wait_for(self._counter.count(text))
 
     def _check_open(self) -> None:
         if self._closed:

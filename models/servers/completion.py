@@ -123,7 +123,7 @@ def _refuse(answer: Answer, http: Http) -> None:
 def _too_long(error: Mapping[str, Any], message: str, http: Http) -> PromptTooLong:
     """Make the error of a prompt that does not fit; not every server gives numbers."""
     prompt, context = whole(error.get("n_prompt_tokens")) or 0, whole(error.get("n_ctx")) or 0
-    made = PromptTooLong(prompt_tokens=prompt, reply_tokens=0, context_tokens=context, what="the prompt")
+    made = PromptTooLong(prompt_tokens=prompt, reply_tokens=0, context_tokens=context)
     if not (prompt and context):
         made.args = (f"the prompt is too long for the model of {http.address}: {message}",)
     return made

@@ -63,7 +63,7 @@ class Http:
             f"Name it with --model, or allow it with --allow-host {address.place}; in the window, give it a name "
             "(`redwell models add`) and open the window again.",
         )
-        self._address = address
+        self.address = address
         self._targets = targets
         self._headers = {"Host": address.place, "Accept-Encoding": "identity"}
         if key:
@@ -82,18 +82,13 @@ class Http:
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         )
 
-    @property
-    def address(self) -> ServerAddress:
-        """Return where this goes."""
-        return self._address
-
     def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run a coroutine in this server's loop; raises ModelCrashed when it has been closed."""
         with self._starting:
             if not self._is_ending:
                 return asyncio.run_coroutine_threadsafe(work, self._loop)
         work.close()
-        raise ModelCrashed(f"the connection to {self._address} is closed", advice="Run the command again.")
+        raise ModelCrashed(f"the connection to {self.address} is closed", advice="Run the command again.")
 
     def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and wait for it, in a thread that may block; raises what it raises, or as `start`."""
@@ -101,7 +96,7 @@ class Http:
             return self.start(work).result()
         except CancelledError as error:
             raise ModelCrashed(
-                f"the connection to {self._address} is closed", advice="Run the command again."
+                f"the connection to {self.address} is closed", advice="Run the command again."
             ) from error
 
     async def get(self, path: str, *, seconds: float) -> Answer:
@@ -149,14 +144,14 @@ class Http:
 
     async def _exchange(self, target: str, method: str, path: str, body: Any) -> Answer:
         host = f"[{target}]" if ":" in target else target
-        url = f"{self._address.scheme}://{host}:{self._address.port}{path}"
+        url = f"{self.address.scheme}://{host}:{self.address.port}{path}"
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         request = self._client.build_request(
             method,
             url,
             content=content,
             headers={**self._headers, **({"Content-Type": "application/json"} if content else {})},
-            extensions={"sni_hostname": self._address.host},
+            extensions={"sni_hostname": self.address.host},
         )
         response = await self._client.send(request, stream=True)
         try:
@@ -170,12 +165,12 @@ class Http:
         if 300 <= response.status_code < 400:
             to = printable(response.headers.get("Location", ""), 120)
             raise ModelError(
-                f"the server {self._address} sends on to {to or 'another address'}, which is not followed",
+                f"the server {self.address} sends on to {to or 'another address'}, which is not followed",
                 advice="Name the address that answers itself.",
             )
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise ModelError(
-                f"the server {self._address} sends a compressed reply that was not asked for",
+                f"the server {self.address} sends a compressed reply that was not asked for",
                 advice="Turn compression off.",
             )
 
@@ -186,7 +181,7 @@ class Http:
             size += len(part)
             if size > MOST_BYTES:
                 raise ModelError(
-                    f"the server {self._address} sends more than {MOST_BYTES // 1024**2} MiB in one reply",
+                    f"the server {self.address} sends more than {MOST_BYTES // 1024**2} MiB in one reply",
                     advice="Is it a model's server?",
                 )
             parts.append(part)
@@ -194,7 +189,7 @@ class Http:
 
     def _gone(self, what: str) -> ServerGone:
         return ServerGone(
-            f"the server {self._address} {what}",
+            f"the server {self.address} {what}",
             advice="See whether it runs, then run the command again: replies are kept.",
         )
 

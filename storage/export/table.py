@@ -66,8 +66,11 @@ class ResultTable:
 
     @property
     def source_columns(self) -> tuple[str, ...]:
-        """Name the citation column of each cited column."""
-        return citation_columns(self.cited, taken=self.columns)
+        """Name the citation column of each cited column: `NAME_source`, with more underscores where that is taken."""
+        names: list[str] = []
+        for column in self.cited:
+            names.append(free_name(f"{column}_source", {*self.columns, *names}))
+        return tuple(names)
 
 
 NOT_LOCATED = "not located"
@@ -116,15 +119,6 @@ def lines_text(citation: Citation) -> str:
     if citation.last_line in (None, citation.first_line):
         return str(citation.first_line)
     return f"{citation.first_line}-{citation.last_line}"
-
-
-def citation_columns(columns: tuple[str, ...], *, taken: Iterable[str] = ()) -> tuple[str, ...]:
-    """Name the citation column of each column: `NAME_source`, with more underscores where that name is taken."""
-    used, names = {*columns, *taken}, []
-    for column in columns:
-        names.append(free_name(f"{column}_source", used))
-        used.add(names[-1])
-    return tuple(names)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -29,20 +29,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
+from needs import shared_rows
+from run_rows import run
 
 from engine.answers.parsing import Parsed
 from engine.answers.passages import Passages, choose
 from engine.cli.local_models import LocalModels
-from engine.executor.run import RunOptions, run_pipeline
-from engine.loader import Loaded, parse_pipeline
+from engine.loader import parse_pipeline
 from engine.text.dates import dates_in, parse_date
 from engine.text.normalise import plain, words
 from engine.text.numbered_text import NumberedText
 from engine.values.registry import value_type
-from storage.case import Case
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 PASSAGE_TOKENS = 1400
 WORDS_PER_TOKEN = 0.7
 FIELDS = ("effective_date", "governing_law", "parties", "term", "insured")
@@ -79,11 +77,7 @@ class Put:
 def records(count: int) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
     """Yield contracts with their gold answers by field; skip where they are not there."""
     for path, gold_of in (("nda/ndas.jsonl", _nda_gold), ("cuad/contracts.jsonl", _cuad_gold)):
-        file = DATA / path
-        if not file.is_file():
-            pytest.skip(f"the contracts with gold are not there: {file.name} of the shared data")
-        lines = file.read_text(encoding="utf-8").splitlines()
-        for place, record in enumerate(json.loads(line) for line in lines):
+        for place, record in enumerate(shared_rows(path)):
             gold = gold_of(record)
             wanted = gold if place < count else {name: values for name, values in gold.items() if name == "insured"}
             yield record["id"], record["text"], wanted
@@ -138,7 +132,7 @@ async def puts(count: int, embed: Any) -> list[Put]:
                 parsed = Parsed(ASKED[field][0])
                 rankings.append(await passages.ranking(parsed.query, parsed.question, "hybrid", embed))
             order = [place for places in zip(*rankings, strict=True) for place in places]
-            shown = choose(passages, order, first=[], budget=PASSAGE_TOKENS, count=_tokens)
+            shown = choose(passages, order, budget=PASSAGE_TOKENS, count=_tokens)
             assert shown is not None
             made.append(Put(id, fields, wanted, text, "\n".join(shown.snippet([b]) for b in shown.blocks)))
     return made
@@ -188,25 +182,9 @@ async def answers(arm: str, asked: Sequence[Put], folder: Path) -> dict[tuple[st
         file = folder / f"{fields[0]}.jsonl"
         file.write_text("".join(json.dumps(put.row) + "\n" for put in mine), encoding="utf-8")
         loaded = parse_pipeline(pipeline(arm, fields, file), file="bench.yaml", directory=folder)
-        rows = await run(loaded, folder / f"{arm.replace(' ', '_')}_{fields[0]}.redwell")
-        found |= {(id, fields[0]): row for id, row in rows.items()}
+        case, model = folder / f"{arm.replace(' ', '_')}_{fields[0]}.redwell", os.environ.get("REDWELL_BENCH_MODEL", "")
+        found |= {(row["id"], fields[0]): row for row in await run(loaded, case, model)}
     return found
-
-
-async def run(loaded: Loaded, file: Path) -> dict[str, dict[str, Any]]:
-    """Run a pipeline on the default model, or REDWELL_BENCH_MODEL, in a case that may be there; return rows by id."""
-    models = LocalModels()
-    with Case(file) as case:
-        result = await run_pipeline(
-            loaded,
-            case,
-            open_model=lambda _: models.open_model(os.environ.get("REDWELL_BENCH_MODEL", "")),
-            open_embedder=models.open_embedder,
-            emit=lambda _: None,
-            options=RunOptions(),
-        )
-        rows = [dict(case.rows.get(result.run_id, id).values) for id in case.runs.results(result.run_id).row_ids]
-    return {row["id"]: row for row in rows}
 
 
 # -- scores -------------------------------------------------------------------------------------------------------

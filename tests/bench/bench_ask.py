@@ -15,7 +15,6 @@ the optional ones. Kinds are counted apart.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.task import read_lines
 
 from engine.ask.drafting import draft
 from engine.ask.english import singular
@@ -108,8 +108,7 @@ def other_examples(name: str) -> Examples:
 
 def read(name: str) -> list[dict[str, Any]]:
     """Read a file of questions: one of SETS, `dev`, `notes` or `notes_second`."""
-    lines = (_HERE / f"ask_{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.strip()]
+    return read_lines(_HERE / f"ask_{name}.jsonl")
 
 
 async def measure(name: str, questions: Sequence[dict[str, Any]], examples: Examples, *, show: bool = False) -> None:

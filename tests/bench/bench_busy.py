@@ -16,10 +16,8 @@ import sys
 from collections.abc import Iterator
 from statistics import median
 
-import pytest
+from needs import installed
 
-from models.errors import ModelMissing
-from models.install import find_model
 from models.measuring import measure_model
 from models.rates import Rates, remember_rates, remembered_rates
 
@@ -56,10 +54,7 @@ def lost(alone: float, beside: float) -> float:
 
 
 def test_beside_busy_loops() -> None:
-    try:
-        found = find_model(MODEL)
-    except ModelMissing as error:
-        pytest.skip(str(error))
+    found = installed(MODEL)
     before = remembered_rates(found.sha256)
     alone: list[Rates] = []
     beside: list[Rates] = []

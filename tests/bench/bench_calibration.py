@@ -12,22 +12,17 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import pytest
-from calibration_tasks import DATA, Task, tasks
-from log_odds import LogOdds
+from calibration_tasks import Task, tasks
+from log_odds import LogOdds, opened
 
 from engine.operators.anchors import find_anchors, midway
 from engine.operators.bias import Bias, of_batch, of_content_free, of_reviewed
 from engine.operators.content_free import shortened, shuffled
 from engine.operators.deciding import RANDOM_ROWS
-from models.cache_place import models_folder
-from models.llama import LlamaBackend, LlamaSettings
 
-MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 DRAWS = 40
 """Choices of reviewed rows that results are averaged over; the rows chosen are not counted."""
 
@@ -90,12 +85,7 @@ METHODS: Mapping[str, Method] = {
 
 def test_calibration() -> None:
     """Print accuracy / F1 of each task and method, as the samples are and with few yes rows among them."""
-    if not DATA.is_dir():
-        pytest.skip(f"the documents with gold answers are not in {DATA}")
-    if not (models_folder() / MODEL).is_file():
-        pytest.skip(f"{MODEL} is not installed in {models_folder()}")
-    measured = asyncio.run(_measure(models_folder() / MODEL))
-    print("\n" + "\n".join(table(measured)))
+    print("\n" + "\n".join(table(asyncio.run(_measure()))))
 
 
 def table(measured: Sequence[Measured]) -> list[str]:
@@ -157,16 +147,9 @@ def _at(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
     return [values[place] for place in places]
 
 
-async def _measure(model: Path) -> list[Measured]:
-    settings = LlamaSettings(context_tokens=8192, running=8, kept=8)
-    kept = model.parent / "bench"
-    kept.mkdir(exist_ok=True)
-    backend = LlamaBackend(model, digest="0" * 64, name=model.name, settings=settings)
-    odds = LogOdds(kept / f"log_odds-{model.stem}.jsonl", backend)
-    try:
+async def _measure() -> list[Measured]:
+    async with opened() as odds:
         return [await measure(odds, task) for task in tasks()]
-    finally:
-        await backend.close()
 
 
 async def measure(odds: LogOdds, task: Task) -> Measured:

@@ -24,13 +24,12 @@ import psutil
 import pytest
 from corpus import make_corpus
 from jobs import HERE
+from needs import installed
 from processes import REDWELL, PeakMemory
 from side_by_side import Settings
 
 from engine.executor.events import ChainProgress, FilesFound, ModelCall, RowFailed
 from engine.worker.contract.events import read_event
-from models.errors import ModelMissing
-from models.install import find_model
 from storage.case import Case
 
 WAYS = (("", False), ("local:2", False), ("local:4", False), ("local:2", True))
@@ -59,10 +58,7 @@ def test_cluster() -> None:
     """Print what each way took, and compare the rows that it made with those of one process."""
     pytest.importorskip("ray", reason="a cluster needs Ray: pip install -e '.[ray]'")
     chosen = Settings.from_environment()
-    try:
-        find_model(chosen.model)
-    except ModelMissing as error:
-        pytest.skip(str(error))
+    installed(chosen.model)
     corpus = chosen.out / f"corpus-{os.environ.get('REDWELL_BENCH_PAGES', '100')}"
     if not corpus.exists():
         make_corpus(corpus, int(corpus.name.partition("-")[2]))

@@ -19,6 +19,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from completeness_cases import Case, labels, moved_cases, natural_cases
+from shared_data import DATA
 
 from engine.completeness.judge import judge_completeness
 from engine.documents.codec import document_from_json, document_to_json
@@ -27,7 +28,6 @@ from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.rows import Span
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 FOLDERS = ("cuad/pdf", "nda/pdf", "police/agency_documents", "police/lawsuits", "police/sf_dpa_reports")
 PARTS = ("seen", "unseen", "police")
 EVERY = 25

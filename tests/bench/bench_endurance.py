@@ -25,7 +25,8 @@ import pytest
 from models.errors import ModelError, OutOfTokens, PromptTooLong, TimedOut
 from models.fits import find_misfit
 from models.install import find_model
-from models.llama import LlamaBackend, LlamaSettings
+from models.llama import LlamaBackend
+from models.llama_runtime import LlamaSettings
 from models.protocol import Reply, Request, Sampling, Segment
 
 MODEL = os.environ.get("REDWELL_SOAK_MODEL", "qwen2.5-coder-0.5b")

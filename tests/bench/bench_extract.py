@@ -31,6 +31,7 @@ import yaml
 from evaluation.agreement import Agreement
 from nested_scoring import agreement
 from processes import REDWELL, Failed, Server, run, serving
+from run_rows import rows_of
 from side_by_side import Settings
 
 from models.hardware import usable_cores
@@ -120,8 +121,7 @@ def _ours(folder: Folder, settings: Settings) -> tuple[dict[str, str], dict[str,
         latest = case.runs.latest()
         assert latest is not None
         rows = [dict(row.values) for row in case.rows.of_operator(latest.id, "files")]
-        results = case.runs.results(latest.id)
-        found = [dict(case.rows.get(latest.id, id).values) for id in (results.row_ids if results else ())]
+        found = rows_of(case, latest.id)
     keys = folder.schema["properties"]
     answers = {row["filename"]: {key: row.get(key) for key in keys} for row in found}
     return {row["filename"]: row["text"] for row in rows}, answers

@@ -19,14 +19,10 @@ from dataclasses import replace
 from statistics import mean
 from typing import Any
 
-import pytest
-from bench_calibration import MODEL
-from calibration_tasks import DATA, Task, Values, tasks
-from log_odds import LogOdds
+from calibration_tasks import Task, Values, tasks
+from log_odds import opened
 
 from engine.operators.asking import Question
-from models.cache_place import models_folder
-from models.llama import LlamaBackend, LlamaSettings
 
 FORMS = ("described", "undescribed", "bare", "described Yes", "undescribed Yes", "bare Yes")
 YES_NO = ("Yes", "No")
@@ -34,22 +30,12 @@ YES_NO = ("Yes", "No")
 
 def test_forms() -> None:
     """Print accuracy / AUC of each task and form; what the operators use is marked with a star."""
-    if not DATA.is_dir():
-        pytest.skip(f"the documents with gold answers are not in {DATA}")
-    if not (models_folder() / MODEL).is_file():
-        pytest.skip(f"{MODEL} is not installed in {models_folder()}")
     print("\n" + "\n".join(asyncio.run(_table())))
 
 
 async def _table() -> list[str]:
-    model = models_folder() / MODEL
-    (model.parent / "bench").mkdir(exist_ok=True)
-    backend = LlamaBackend(
-        model, digest="0" * 64, name=model.name, settings=LlamaSettings(context_tokens=8192, running=8, kept=8)
-    )
-    odds = LogOdds(model.parent / "bench" / f"log_odds-{model.stem}.jsonl", backend)
     lines = [f"| accuracy / AUC / yes | rows (yes) | {' | '.join(FORMS)} |", "|---" * (len(FORMS) + 2) + "|"]
-    try:
+    async with opened() as odds:
         for task in tasks():
             truths = [truth for _, truth in task.items]
             cells = []
@@ -58,8 +44,6 @@ async def _table() -> list[str]:
                 answers = await odds.of(_in_form(task, form), [values for values, _ in task.items], sides)
                 cells.append(_scores(answers, truths) + (" *" if form == _used(task) else ""))
             lines.append(f"| {task.name} | {len(truths)} ({sum(truths)}) | {' | '.join(cells)} |")
-    finally:
-        await backend.close()
     return lines
 
 

@@ -14,12 +14,13 @@ import tracemalloc
 
 import psutil
 import pytest
+from needs import installed
 
-from models.errors import ModelMissing
 from models.fitting import needs_of
-from models.install import InstalledModel, find_model
+from models.install import InstalledModel
 from models.isolation.backend import IsolatedBackend
-from models.llama import LlamaBackend, LlamaSettings
+from models.llama import LlamaBackend
+from models.llama_runtime import LlamaSettings
 from models.protocol import ModelBackend, ModelSpec, Request, Sampling, Segment
 
 MODEL = os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-0.5b")
@@ -30,10 +31,7 @@ STORY = json.dumps({"type": "string", "minLength": 3000})
 
 @pytest.fixture(scope="module")
 def found() -> InstalledModel:
-    try:
-        return find_model(MODEL)
-    except ModelMissing as error:
-        pytest.skip(str(error))
+    return installed(MODEL)
 
 
 def isolated(found: InstalledModel) -> IsolatedBackend:

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from kernel import BATCH, forget, open_runtime, read, reading_rate, some_tokens, writing_rate
+from needs import installed
 from numpy.typing import NDArray
 
-from models.errors import ModelError
-from models.install import find_model
 from models.llama_runtime import LlamaRuntime
 
 Logits = NDArray[np.float32]
@@ -26,10 +25,7 @@ PROMPT, REPLY = 300, 5
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[LlamaRuntime]:
-    try:
-        found = find_model(os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-1.5b"))
-    except ModelError as error:
-        pytest.skip(str(error))
+    found = installed(os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-1.5b"))
     runtime = open_runtime(found.path)
     print(f"\n{found.path.name}, {runtime.settings.threads} threads")
     read(runtime, [some_tokens(runtime, BATCH)])
@@ -80,7 +76,7 @@ Way = Callable[[LlamaRuntime, list[int]], list[Logits]]
 def _logits(runtime: LlamaRuntime, tokens: list[int], way: Way) -> list[Logits]:
     """Return the logits behind the prompt and behind each token of the reply; everything is forgotten after."""
     found = way(runtime, tokens)
-    forget(runtime, range(runtime.settings.sequences))
+    forget(runtime, range(runtime.settings.slots))
     return found
 
 

@@ -16,9 +16,8 @@ from typing import Any
 import ours
 import pytest
 from inputs import yes_no_records
+from needs import installed
 
-from models.errors import ModelMissing
-from models.install import find_model
 from models.isolation.backend import IsolatedBackend
 from models.protocol import ModelBackend, Reply, Request
 
@@ -65,10 +64,7 @@ class KillingModels(ours.RecordingModels):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_kills(tmp_path: Path) -> None:
-    try:
-        find_model(MODEL)
-    except ModelMissing as error:
-        pytest.skip(str(error))
+    installed(MODEL)
     rows, _ = yes_no_records(ROWS)
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -17,16 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import shared_rows
+from run_rows import run
 
-from engine.cli.local_models import LocalModels
 from engine.executor.events import Event, ModelCall
-from engine.executor.run import RunOptions, run_pipeline
-from engine.executor.settings import RunSettings
 from engine.loader import parse_pipeline
 from models.install import list_models
-from storage.case import Case
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 LAYOUTS = ("as_written", "document_first")
 
 Rows = list[dict[str, Any]]
@@ -42,16 +39,9 @@ class Job:
     gold: Mapping[str, Mapping[str, str]]
 
 
-def _records(path: str) -> Rows:
-    file = DATA / path
-    if not file.is_file():
-        pytest.skip(f"the records with gold are not there: {file.name} of the shared data")
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
 def contracts() -> Job:
     """Ask about each statement of ContractNLI whether the shortest contracts say it: 51 calls."""
-    records = sorted(_records("contract_nli/contract_nli.jsonl"), key=lambda record: len(record["text"]))[:3]
+    records = sorted(shared_rows("contract_nli/contract_nli.jsonl"), key=lambda record: len(record["text"]))[:3]
     statements = {item["key"]: item["hypothesis"] for record in records for item in record["gold"]}
     prompt = (
         "Here is a contract between a Disclosing Party and a Receiving Party.\n\n{{ input.text }}\n\n"
@@ -68,7 +58,7 @@ def contracts() -> Job:
 
 def findings() -> Job:
     """Ask for category and finding of complaints against the police: 30 records, 60 calls."""
-    records = [r for r in _records("police/sf_dpa_allegations.jsonl") if len(r["findings_of_fact"]) >= 400]
+    records = [r for r in shared_rows("police/sf_dpa_allegations.jsonl") if len(r["findings_of_fact"]) >= 400]
     labels = {name: sorted({record["gold"][name] for record in records}) for name in ("category", "finding")}
     prompt = (
         "An office that looks into complaints about the police has closed a case.\n\n"
@@ -147,21 +137,6 @@ def _ask(job: Job, layout: str, model: str, path: Path) -> tuple[dict[str, dict[
         "pipeline": {"steps": [{"name": "asked", "input": "rows", "operations": ["ask"]}]},
         "settings": {"max_tokens": 60},
     }
-    models, events = LocalModels(), list[Event]()
-
-    async def run() -> dict[str, dict[str, Any]]:
-        with Case(path) as case:
-            result = await run_pipeline(
-                parse_pipeline(json.dumps(pipeline), directory=path.parent),
-                case,
-                open_model=models.open_model,
-                open_embedder=models.open_embedder,
-                emit=events.append,
-                options=RunOptions(RunSettings(model=model)),
-            )
-            results = case.runs.results(result.run_id)
-            rows = [case.rows.get(result.run_id, id).values for id in (results.row_ids if results else ())]
-            return {row["id"]: dict(row) for row in rows}
-
-    answers = asyncio.run(run())
-    return answers, [event for event in events if isinstance(event, ModelCall)]
+    events: list[Event] = []
+    rows = asyncio.run(run(parse_pipeline(json.dumps(pipeline), directory=path.parent), path, model, events.append))
+    return {row["id"]: row for row in rows}, [event for event in events if isinstance(event, ModelCall)]

@@ -18,8 +18,9 @@ import cv2
 import numpy as np
 import pymupdf
 import pytest
-from corpus import REAL, REAL_FOLDERS
+from corpus import REAL_FOLDERS
 from inputs_sets import ROOT
+from shared_data import DATA
 
 from engine.documents import ocr
 from models.hardware import usable_cores
@@ -57,7 +58,7 @@ def test_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _pages() -> Iterator[Page]:
     draw = random.Random(1)  # noqa: S311 - pages of a bench
-    folders = [REAL / name for name in REAL_FOLDERS] if REAL.exists() else [ROOT / "examples" / "police" / "records"]
+    folders = [DATA / name for name in REAL_FOLDERS] if DATA.exists() else [ROOT / "examples" / "police" / "records"]
     for folder in folders:
         found = sorted(folder.rglob("*.pdf"))
         draw.shuffle(found)

@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import overnight
-import pytest
 from corpus import make_corpus
 from jobs import HERE, Shape
 from kernel_calls import measure_rates
+from needs import installed
 from side_by_side import Settings
 
 from engine.templates import template
-from models.errors import ModelMissing
-from models.install import find_model
 
 PROMPT_TOKENS, MOST_REPLIES, REPLY_TOKENS, CELLS = (500, 1_000, 2_000, 4_000, 6_000), 16, 300, 32_768
 """The sizes at which the machine's rates are measured: about the prompts of this run, and as many replies at once as a
@@ -47,10 +45,7 @@ def test_overnight() -> None:
     """Print what the run took, beside the floor: its own tokens at the bare runtime's rates for such prompts."""
     chosen = Settings.from_environment()
     pages = int(os.environ.get("REDWELL_BENCH_PAGES", "100" if chosen.quick else "1000"))
-    try:
-        gguf = find_model(chosen.model).path
-    except ModelMissing as error:
-        pytest.skip(str(error))
+    gguf = installed(chosen.model).path
     corpus = chosen.out / f"corpus-{pages}"
     if not corpus.exists():
         make_corpus(corpus, pages)

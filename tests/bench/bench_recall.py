@@ -6,23 +6,23 @@ The sets are those of ../shared (entity_resolution); without it, or without the 
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.task import read_lines
 from join_rows import join
 from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, template
+from shared_data import DATA
 
 from engine.operators.equijoin import Equijoin
 from engine.operators.resolve import Resolve
 from models.errors import ModelError
 from models.install import embedding_folder
 
-SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "entity_resolution"
+SETS = DATA / "entity_resolution"
 
 JOINS = (
     ("officers", "roster", "complaint_mentions", "name"),
@@ -30,8 +30,6 @@ JOINS = (
 )
 SAME = (("restaurants", "name"), ("chicago_sites", "name"), ("febrl_persons", ""))
 """Sets of one side, and the field that is compared; "" is all of them together."""
-
-Records = list[dict[str, Any]]
 
 
 class Embedding(ScriptedTools):
@@ -61,19 +59,15 @@ def tools() -> Callable[..., Embedding]:
     return make
 
 
-def _load(name: str) -> Records:
-    return [json.loads(line) for line in (SETS / name).read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.mark.parametrize(("name", "left", "right", "key"), JOINS, ids=[j[0] for j in JOINS])
 def test_equijoin(tools: Any, name: str, left: str, right: str, key: str) -> None:
     """Print which part of the true pairs of two lists is found."""
-    pairs = {(g["left"], g["right"]) for g in _load(f"{name}/gold_pairs.jsonl")}
+    pairs = {(g["left"], g["right"]) for g in read_lines(SETS / f"{name}/gold_pairs.jsonl")}
     prompt = template(
         f"{{{{ left.id }}}}|{{{{ right.id }}}}|{{{{ left.{key} }}}}{{{{ right.{key} }}}}", "left", "right"
     )
     asking = tools(lambda request: {"same": tuple(_ids(request)) in pairs})
-    one, other = _load(f"{name}/{left}.jsonl"), _load(f"{name}/{right}.jsonl")
+    one, other = read_lines(SETS / f"{name}/{left}.jsonl"), read_lines(SETS / f"{name}/{right}.jsonl")
     began = time.perf_counter()
     node = Equijoin(name="m", comparison_prompt=prompt, left_keys=(key,), right_keys=(key,))
     outcome = asyncio.run(join(node, one, other, asking))
@@ -84,8 +78,8 @@ def test_equijoin(tools: Any, name: str, left: str, right: str, key: str) -> Non
 @pytest.mark.parametrize(("name", "key"), SAME, ids=[s[0] for s in SAME])
 def test_resolve(tools: Any, name: str, key: str) -> None:
     """Print which part of the true pairs within one list ends as one entity."""
-    records = _load(f"{name}/records.jsonl")
-    numbered = enumerate(_load(f"{name}/gold_clusters.jsonl"))
+    records = read_lines(SETS / f"{name}/records.jsonl")
+    numbered = enumerate(read_lines(SETS / f"{name}/gold_clusters.jsonl"))
     cluster = {identity: number for number, group in numbered for identity in group["cluster"]}
     for record in records:
         record["whole"] = " ".join(str(value) for field, value in record.items() if field != "id")

@@ -33,7 +33,8 @@ from models import guides
 from models.cache_place import models_folder
 from models.errors import ModelError
 from models.install import find_model
-from models.llama import LlamaBackend, LlamaSettings
+from models.llama import LlamaBackend
+from models.llama_runtime import LlamaSettings
 
 MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
 CONTEXT = 24576

@@ -18,17 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from evaluation.agreement import Agreement
+from needs import shared_rows
 from rapidfuzz import fuzz
+from run_rows import run
 from side_by_side import Settings
 
-from engine.cli.local_models import LocalModels
-from engine.executor.run import RunOptions, run_pipeline
 from engine.loader import parse_pipeline
-from storage.case import Case
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 LEFTS, MATCHED, OTHERS, SEED = 20, 10, 5, 5
 NONE = "none of them"
 
@@ -47,20 +44,15 @@ class JoinSet:
     several: bool = False
 
 
-def read(path: str) -> list[dict[str, Any]]:
-    """Read JSON lines of the shared data."""
-    return [json.loads(line) for line in (DATA / path).read_text(encoding="utf-8").splitlines()]
-
-
 def officers() -> JoinSet:
     """Complaints name officers otherwise than the roster does."""
     folder, draw = "entity_resolution/officers/", random.Random(SEED)
     shown = ("name", "rank", "unit", "appointed_year")
     mentions, roster = (
-        {row["id"]: ", ".join(str(row[key]) for key in shown) for row in read(f"{folder}{file}.jsonl")}
+        {row["id"]: ", ".join(str(row[key]) for key in shown) for row in shared_rows(f"{folder}{file}.jsonl")}
         for file in ("complaint_mentions", "roster")
     )
-    pairs = draw.sample([(row["right"], row["left"]) for row in read(f"{folder}gold_pairs.jsonl")], LEFTS)
+    pairs = draw.sample([(row["right"], row["left"]) for row in shared_rows(f"{folder}gold_pairs.jsonl")], LEFTS)
     others = draw.sample(sorted(roster.keys() - {right for _, right in pairs}), OTHERS)
     return _joined(
         "officers", pairs, mentions, roster, others,
@@ -72,8 +64,9 @@ def officers() -> JoinSet:
 def products() -> JoinSet:
     """Two shops call their products otherwise; the products that are no match are spelt like some of the left ones."""
     folder, draw = "entity_resolution/abt_buy/", random.Random(SEED)
-    ours, theirs = ({row["id"]: row["title"] for row in read(f"{folder}{file}.jsonl")} for file in ("abt", "buy"))
-    pairs = draw.sample([(row["left"], row["right"]) for row in read(f"{folder}gold_pairs.jsonl")], LEFTS)
+    titles = ({row["id"]: row["title"] for row in shared_rows(f"{folder}{file}.jsonl")} for file in ("abt", "buy"))
+    ours, theirs = titles
+    pairs = draw.sample([(row["left"], row["right"]) for row in shared_rows(f"{folder}gold_pairs.jsonl")], LEFTS)
     spare = sorted(theirs.keys() - {right for _, right in pairs})
 
     def most_alike(left: str) -> str:
@@ -106,7 +99,7 @@ def _joined(
 
 def allegations() -> JoinSet:
     """Each allegation belongs to some of the 15 most frequent categories, a fifth of them to none."""
-    rows = read("police/louisiana_allegations.jsonl")
+    rows = shared_rows("police/louisiana_allegations.jsonl")
     random.Random(SEED).shuffle(rows)
     labels = [label for row in rows for label in row["gold_labels"]]
     kinds = sorted(dict.fromkeys(labels), key=lambda kind: (-labels.count(kind), kind))[: MATCHED + OTHERS]
@@ -174,25 +167,6 @@ def write(file: Path, key: str, text: str, rows: Mapping[str, str]) -> None:
     file.write_text("".join(json.dumps({key: id, text: shown}) + "\n" for id, shown in rows.items()), encoding="utf-8")
 
 
-async def run(pipeline: Mapping[str, Any], folder: Path, model: str) -> list[dict[str, Any]]:
-    """Run a pipeline from nothing; return its rows."""
-    loaded = parse_pipeline(json.dumps(pipeline), file="bench.yaml", directory=folder)
-    models = LocalModels()
-    with Case(folder / "case.redwell") as case:
-        result = await run_pipeline(
-            loaded,
-            case,
-            open_model=lambda _: models.open_model(model),
-            open_embedder=models.open_embedder,
-            emit=lambda _: None,
-            options=RunOptions(),
-        )
-        results = case.runs.results(result.run_id)
-        assert results is not None
-        return [dict(case.rows.get(result.run_id, id).values) for id in results.row_ids]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the sets are in ../shared/data, which a user's clone does not have")
 def test_short_list(tmp_path: Path) -> None:
     """Print F1 of the pairs and the seconds, by set and way."""
     chosen = Settings.from_environment()
@@ -203,7 +177,8 @@ def test_short_list(tmp_path: Path) -> None:
             write(folder / "lefts.jsonl", "key", "text", given.lefts)
             write(folder / "rights.jsonl", "id", "entry", given.rights)
             begun = time.perf_counter()
-            found = found_pairs(given, asyncio.run(run(pipeline, folder, chosen.model)))
+            loaded = parse_pipeline(json.dumps(pipeline), file="bench.yaml", directory=folder)
+            found = found_pairs(given, asyncio.run(run(loaded, folder / "case.redwell", chosen.model)))
             counts = Agreement(len(found & given.gold), len(found), len(given.gold))
             print(
                 f"\n{given.name}, {way}: {len(found)} pairs of {len(given.gold)}, precision {counts.precision:.2f}, "

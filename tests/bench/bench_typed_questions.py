@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from shared_data import DATA
 from side_by_side import Settings
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
 MOST_ACTIONS = 4
 MOST_SECONDS = 3_000
 FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {

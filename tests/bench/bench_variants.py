@@ -20,9 +20,7 @@ from typing import Any
 
 import kernel
 import pytest
-
-from models.errors import ModelError
-from models.install import find_model
+from needs import installed
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = [path for path in sorted((ROOT / "examples/police/records").iterdir()) if path.suffix in (".txt", ".eml")][:3]
@@ -74,10 +72,7 @@ def agreement(native: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def test_each_kind_of_processor(tmp_path: Path) -> None:
-    try:
-        model = find_model(os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-0.5b")).path
-    except ModelError as error:
-        pytest.skip(str(error))
+    model = installed(os.environ.get("REDWELL_BENCH_MODEL", "qwen2.5-coder-0.5b")).path
     place = unpacked(tmp_path / "wheel")
     libraries = sorted({path.stem.removeprefix("libggml-cpu-") for path in place.rglob("libggml-cpu-*.so")})
     wanted = os.environ.get("REDWELL_BENCH_VARIANTS", "")

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bench_answers import run
 from bench_completeness import Judged, cases, judged
 from completeness_cases import labels
+from run_rows import run
 
 from engine.loader import parse_pipeline
 
@@ -68,8 +68,9 @@ async def said(judged_cases: Sequence[Judged], folder: Path) -> dict[str, Mappin
         f"datasets: {{rows: {{type: file, path: {file}}}}}\noperations:\n  - {operator}\n"
         "pipeline: {steps: [{name: s, input: rows, operations: [ask]}]}\n"
     )
-    found = await run(parse_pipeline(text, file="bench.yaml", directory=folder), folder / "weak.redwell")
-    return {id: row["_said_signals"] for id, row in found.items()}
+    loaded = parse_pipeline(text, file="bench.yaml", directory=folder)
+    found = await run(loaded, folder / "weak.redwell", os.environ.get("REDWELL_BENCH_MODEL", ""))
+    return {row["id"]: row["_said_signals"] for row in found}
 
 
 def figures(judged_cases: Sequence[Judged], signals: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

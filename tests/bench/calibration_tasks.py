@@ -5,15 +5,16 @@ Prompts are plain, written once and tuned to nothing. Samples are drawn by a fix
 
 from __future__ import annotations
 
-import difflib
-import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evaluation.task import read_lines
 from inputs import yes_no_records
+from inputs_sets import entities, most_alike
+from shared_data import DATA
 
 from engine.language.schema import Schema
 from engine.language.templates import Template
@@ -26,7 +27,6 @@ from engine.operators.same import same_question
 from engine.rows import Row
 
 Values = Mapping[str, Any]
-DATA = Path(__file__).parents[3] / "shared" / "data"
 SIZE = 60
 PAIRS = 40
 LONGEST_PASSAGE = 500
@@ -67,8 +67,8 @@ def tasks() -> Iterator[Task]:
     yield _rows("contract_nli", statement, _contracts())
     yield _officers()
     yield _products()
-    yield _clusters("restaurants", "restaurant", ("name", "addr", "city", "phone", "type"), "name")
-    yield _clusters("febrl_persons", "person", ("given_name", "surname", "address_1", "suburb"), "surname")
+    yield _clusters("restaurants")
+    yield _clusters("febrl_persons")
 
 
 def _rows(name: str, prompt: str, items: Sequence[tuple[Values, bool]]) -> Task:
@@ -99,13 +99,13 @@ def _job_c() -> Task:
 
 
 def _force() -> list[tuple[Values, bool]]:
-    return [({"text": row["text"]}, row["yes"]) for row in _read(Path(__file__).parent / "yes_no_records.jsonl")]
+    return [({"text": row["text"]}, row["yes"]) for row in read_lines(Path(__file__).parent / "yes_no_records.jsonl")]
 
 
 def _louisiana(label: str) -> list[tuple[Values, bool]]:
     rows = [
         ({"allegation": row["allegation"], "description": row["description"]}, label in row["gold_labels"])
-        for row in _read(DATA / "police" / "louisiana_allegations.jsonl")
+        for row in read_lines(DATA / "police" / "louisiana_allegations.jsonl")
     ]
     return _balanced(rows)
 
@@ -114,7 +114,7 @@ def _contracts() -> list[tuple[Values, bool]]:
     """Pair each statement with the lines of its evidence; one that is not mentioned with those of another's."""
     items = []
     draw = random.Random(1)
-    for contract in _read(DATA / "contract_nli" / "contract_nli.jsonl"):
+    for contract in read_lines(DATA / "contract_nli" / "contract_nli.jsonl"):
         spans = [judgement["evidence"][0] for judgement in contract["gold"] if judgement["evidence"]]
         for judgement in contract["gold"]:
             start, end = judgement["evidence"][0] if judgement["evidence"] else draw.choice(spans)
@@ -145,9 +145,9 @@ def _balanced(items: Sequence[tuple[Values, bool]]) -> list[tuple[Values, bool]]
 def _officers() -> Task:
     """Gold pairs, all that are hard among them, and for each mention the most alike name that is someone else."""
     folder = DATA / "entity_resolution" / "officers"
-    roster = {row["id"]: row for row in _read(folder / "roster.jsonl")}
-    mentions = {row["id"]: row for row in _read(folder / "complaint_mentions.jsonl")}
-    gold = _read(folder / "gold_pairs.jsonl")
+    roster = {row["id"]: row for row in read_lines(folder / "roster.jsonl")}
+    mentions = {row["id"]: row for row in read_lines(folder / "complaint_mentions.jsonl")}
+    gold = read_lines(folder / "gold_pairs.jsonl")
     hard = [g for g in gold if g["kind"] != "same_name"]
     chosen = hard[::2] + random.Random(0).sample(
         [g for g in gold if g["kind"] == "same_name"], PAIRS // 2 - len(hard) // 2
@@ -155,7 +155,7 @@ def _officers() -> Task:
     items = []
     for pair in chosen:
         mention = mentions[pair["right"]]
-        other = _most_alike(mention["name"], [r for r in roster.values() if r["id"] != pair["left"]], "name")
+        other = roster[most_alike(mention["name"], {id: r["name"] for id, r in roster.items() if id != pair["left"]})]
         items += [({"left": roster[pair["left"]], "right": mention}, True), ({"left": other, "right": mention}, False)]
     about = (
         "{0}: {{{{ {1}.name }}}}, {{{{ {1}.rank }}}}, unit {{{{ {1}.unit }}}}, appointed {{{{ {1}.appointed_year }}}}\n"
@@ -176,36 +176,26 @@ def _known_names(roster: Mapping[str, Values], mentions: Mapping[str, Values]) -
 
 def _products() -> Task:
     folder = DATA / "entity_resolution" / "abt_buy"
-    abt = {row["id"]: row for row in _read(folder / "abt.jsonl")}
-    buy = {row["id"]: row for row in _read(folder / "buy.jsonl")}
+    abt = {row["id"]: row for row in read_lines(folder / "abt.jsonl")}
+    buy = {row["id"]: row for row in read_lines(folder / "buy.jsonl")}
     items = []
-    for pair in random.Random(0).sample(_read(folder / "gold_pairs.jsonl"), PAIRS // 2):
+    for pair in random.Random(0).sample(read_lines(folder / "gold_pairs.jsonl"), PAIRS // 2):
         left = abt[pair["left"]]
-        other = _most_alike(left["title"], [row for row in buy.values() if row["id"] != pair["right"]], "title")
+        other = buy[most_alike(left["title"], {id: row["title"] for id, row in buy.items() if id != pair["right"]})]
         items += [({"left": left, "right": buy[pair["right"]]}, True), ({"left": left, "right": other}, False)]
     prompt = "Product 1: {{ left.title }}\nProduct 2: {{ right.title }}\nAre these two the same product?"
     return _pairs("abt_buy", prompt, items)
 
 
-def _clusters(name: str, kind: str, shown: Sequence[str], key: str) -> Task:
-    folder = DATA / "entity_resolution" / name
-    records = {row["id"]: row for row in _read(folder / "records.jsonl")}
-    clusters = [c["cluster"] for c in _read(folder / "gold_clusters.jsonl") if len(c["cluster"]) > 1]
+def _clusters(name: str) -> Task:
+    records, clusters, kind, key = entities(name)
     items = []
     for cluster in random.Random(0).sample(clusters, min(PAIRS // 2, len(clusters))):
         left, right = records[cluster[0]], records[cluster[1]]
-        other = _most_alike(left[key], [row for id, row in records.items() if id not in cluster], key)
+        other = records[most_alike(left[key], {id: row[key] for id, row in records.items() if id not in cluster})]
         items += [({"left": left, "right": right}, True), ({"left": left, "right": other}, False)]
     lines = [
-        f"{kind.capitalize()} {n}: " + ", ".join(f"{{{{ {side}.{field} }}}}" for field in shown)
+        f"{kind.capitalize()} {n}: " + ", ".join(f"{{{{ {side}.{field} }}}}" for field in left)
         for n, side in ((1, "left"), (2, "right"))
     ]
     return _pairs(name, "\n".join([*lines, f"Are these two the same {kind}?"]), items)
-
-
-def _most_alike(text: str, rows: Sequence[Values], key: str) -> Values:
-    return max(rows, key=lambda row: difflib.SequenceMatcher(None, text.casefold(), row[key].casefold()).ratio())
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -7,11 +7,12 @@ list goes on. Cases are found by their enumerators; whether the list goes on was
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+
+from evaluation.task import read_lines
 
 from engine.completeness.markers import Reading, markers_of
 from engine.documents.document import Document, Line
@@ -46,8 +47,7 @@ class Case:
 
 def labels() -> dict[str, str]:
     """Read what was written down by name of case: 'truncated', 'complete' or 'unclear' (left out of the figures)."""
-    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
-    return {row["case"]: row["label"] for row in rows}
+    return {row["case"]: row["label"] for row in read_lines(LABELS)}
 
 
 def natural_cases(name: str, document: Document) -> Iterator[Case]:

@@ -22,6 +22,7 @@ from typing import Any
 import invented as words
 import pymupdf
 from inputs_sets import CHARGES, CLEARED, allegation, full_name, short_name, some_day
+from shared_data import DATA
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "police"))
 
@@ -30,7 +31,6 @@ from printing.scan import print_scan
 from printing.sheets import print_sheet
 from printing.word import print_word
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
 REAL_FOLDERS = ("cuad/pdf", "nda/pdf", "police/sf_dpa_reports", "police/lawsuits", "police/agency_documents")
 REAL_SHARE, LONG_SHARE = 0.15, 0.3
 LONG_PAGES = (300, 120, 60, 30)
@@ -104,7 +104,7 @@ class Record:
         return "\n\n<<page>>\n\n".join(self.pages)
 
 
-def make_corpus(folder: Path, pages: int, *, seed: int = 20261125, real: Path = REAL) -> Corpus:
+def make_corpus(folder: Path, pages: int, *, seed: int = 20261125, real: Path = DATA) -> Corpus:
     """Write a corpus of at least so many readable pages; the last file may go a few pages beyond."""
     corpus = Corpus(folder, random.Random(seed))  # noqa: S311 - invented records
     (folder / "records").mkdir(parents=True)

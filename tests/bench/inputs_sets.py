@@ -8,20 +8,20 @@ officers, restaurants, persons and products, of `../shared/data`.
 from __future__ import annotations
 
 import difflib
-import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import invented as words
+from evaluation.task import read_lines
+from shared_data import DATA
 
 from engine import read_folder
 from engine.evaluation import Gold
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-ENTITIES = ROOT.parent / "shared" / "data" / "entity_resolution"
 
 FILE_SETS = ("thirty records", "sample case", "findings letters", "accounts")
 ENTITY_SETS = ("officers", "restaurants", "febrl_persons", "abt_buy")
@@ -50,12 +50,18 @@ def file_set(draw: int, *, quick: bool = False) -> tuple[Rows, dict[str, Any]]:
     if name in ("findings letters", "accounts"):
         rows, case = _invented(name, 7100 + draw)
     else:
-        folder = HERE / "eval" / "police_files" if name == "thirty records" else ROOT / "examples" / "police"
-        case, texts = Gold.read(folder / "gold.json"), dict[str, list[str]]()
-        for row in sorted(read_folder(folder / "records").collect(), key=lambda row: row["path"]):
-            texts.setdefault(row["path"].partition("/")[0], []).append(row["text"])
-        rows = [{"file": file, "text": "\n\n".join(parts)} for file, parts in texts.items()]
+        case, texts = police_texts(name)
+        rows = [{"file": file, "text": text} for file, text in texts.items()]
     return rows[: 4 if quick else None], {"case": case}
+
+
+def police_texts(name: str) -> tuple[Gold, dict[str, str]]:
+    """Read the thirty records, or the sample case, by file: attachments behind their mail."""
+    folder = HERE / "eval" / "police_files" if name == "thirty records" else ROOT / "examples" / "police"
+    texts: dict[str, list[str]] = {}
+    for row in sorted(read_folder(folder / "records").collect(), key=lambda row: row["path"]):
+        texts.setdefault(row["path"].partition("/")[0], []).append(row["text"])
+    return Gold.read(folder / "gold.json"), {file: "\n\n".join(parts) for file, parts in texts.items()}
 
 
 def _invented(kind: str, seed: int) -> tuple[Rows, Gold]:
@@ -165,10 +171,11 @@ def entity_set(draw: int, *, quick: bool = False) -> tuple[Rows, dict[str, Any]]
     Raises FileNotFoundError without `../shared/data`.
     """
     name = ENTITY_SETS[draw]
-    records, clusters, kind, key = _entities(name)
+    records, clusters, kind, key = entities(name)
     chosen: set[str] = set()
     for cluster in random.Random(11).sample(clusters, 2 if quick else PAIRS_JOINED):
-        chosen |= {*cluster[:2], _most_alike(cluster[0], records, key, {*chosen, *cluster})}
+        others = {id: record[key] for id, record in records.items() if id not in {*chosen, *cluster}}
+        chosen |= {*cluster[:2], most_alike(records[cluster[0]][key], others)}
     of_one = {id: number for number, cluster in enumerate(clusters) for id in cluster}
     gold = {id: of_one.get(id, f"alone {id}") for id in chosen}
     rows = [
@@ -178,19 +185,19 @@ def entity_set(draw: int, *, quick: bool = False) -> tuple[Rows, dict[str, Any]]
     return rows, {"clusters": gold}
 
 
-def _entities(name: str) -> tuple[dict[str, dict[str, str]], list[list[str]], str, str]:
+def entities(name: str) -> tuple[dict[str, dict[str, str]], list[list[str]], str, str]:
     """Return the shown fields of records by id, the ids of each thing that has several, its kind and its name field."""
-    folder = ENTITIES / name
+    folder = DATA / "entity_resolution" / name
     if name in ("officers", "abt_buy"):
         left, right = ("roster", "complaint_mentions") if name == "officers" else ("abt", "buy")
-        rows = {f"{side}:{row['id']}": row for side in (left, right) for row in _read(folder / f"{side}.jsonl")}
-        pairs = [g for g in _read(folder / "gold_pairs.jsonl") if g.get("kind") != "same_name"]
+        rows = {f"{side}:{row['id']}": row for side in (left, right) for row in read_lines(folder / f"{side}.jsonl")}
+        pairs = [g for g in read_lines(folder / "gold_pairs.jsonl") if g.get("kind") != "same_name"]
         clusters = [[f"{left}:{g['left']}", f"{right}:{g['right']}"] for g in pairs]
         shown = ("name", "rank", "unit", "appointed_year") if name == "officers" else ("title",)
         kind = "officer" if name == "officers" else "product"
     else:
-        rows = {row["id"]: row for row in _read(folder / "records.jsonl")}
-        clusters = [c["cluster"] for c in _read(folder / "gold_clusters.jsonl") if len(c["cluster"]) > 1]
+        rows = {row["id"]: row for row in read_lines(folder / "records.jsonl")}
+        clusters = [c["cluster"] for c in read_lines(folder / "gold_clusters.jsonl") if len(c["cluster"]) > 1]
         persons = ("given_name", "surname", "address_1", "suburb")
         shown = persons if name == "febrl_persons" else ("name", "addr", "city", "phone", "type")
         kind = "person" if name == "febrl_persons" else "restaurant"
@@ -198,11 +205,6 @@ def _entities(name: str) -> tuple[dict[str, dict[str, str]], list[list[str]], st
     return {id: {field: row.get(field, "") for field in shown} for id, row in rows.items()}, clusters, kind, key
 
 
-def _most_alike(id: str, records: Mapping[str, Mapping[str, str]], key: str, without: set[str]) -> str:
-    name = str(records[id][key]).lower()
-    others = (other for other in records if other not in without)
-    return max(others, key=lambda other: difflib.SequenceMatcher(None, name, str(records[other][key]).lower()).ratio())
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def most_alike(name: str, others: Mapping[str, str]) -> str:
+    """Return which of some names, by id, reads most like one."""
+    return max(others, key=lambda id: difflib.SequenceMatcher(None, name.lower(), others[id].lower()).ratio())

@@ -24,7 +24,7 @@ from trie import trie_size
 
 from models.chat import render_chat
 from models.hardware import usable_cores
-from models.llama_runtime import LlamaRuntime, RuntimeSettings, processor_variant
+from models.llama_runtime import LlamaRuntime, LlamaSettings, processor_variant
 from models.protocol import Segment
 
 BATCH = 512
@@ -45,7 +45,8 @@ TEXT = (
 def open_runtime(path: Path, *, cells: int = 8192, sequences: int = 32) -> LlamaRuntime:
     """Load a model as the backend does, with the threads of REDWELL_THREADS or all usable cores."""
     threads = int(os.environ.get("REDWELL_THREADS") or usable_cores())
-    return LlamaRuntime(path, RuntimeSettings(cells=cells, sequences=sequences, threads=threads, batch_tokens=BATCH))
+    settings = LlamaSettings(cells, running=sequences, kept=0, threads=threads, batch_tokens=BATCH)
+    return LlamaRuntime(path, settings)
 
 
 def some_tokens(runtime: LlamaRuntime, count: int, *, start: int = 0) -> list[int]:

@@ -13,16 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from statistics import mean
 from typing import Any, Literal
 
-from calibration_tasks import DATA
 from calibration_tasks import tasks as yes_no_tasks
 from evaluation.spans import match_spans
+from evaluation.task import read_lines
+from inputs_sets import police_texts
+from shared_data import DATA
 
-from engine import read_folder
-from engine.evaluation import Gold
 from engine.language.schema import Schema
 from engine.text.normalise import plain, words
 
@@ -37,7 +36,6 @@ Shape = Literal[
     "number",
     "text",
 ]
-ROOT = Path(__file__).resolve().parents[2]
 
 MISCONDUCT = (
     "Below is one police internal-affairs file. List every police officer who, according to the file, committed "
@@ -101,15 +99,9 @@ def tasks(only: str = "") -> Iterator[Task]:
 
 def _police() -> Iterator[Task]:
     """Thirty invented records in plain text, and the sample case: PDF, scans, mail and office files."""
-    for name, folder in (
-        ("thirty records", ROOT / "tests" / "bench" / "eval" / "police_files"),
-        ("sample case", ROOT / "examples" / "police"),
-    ):
-        gold = Gold.read(folder / "gold.json")
-        texts: dict[str, list[str]] = {}
-        for row in sorted(read_folder(folder / "records").collect(), key=lambda row: row["path"]):
-            texts.setdefault(row["path"].partition("/")[0], []).append(row["text"])  # attachments behind their mail
-        items = [Item(file, "\n\n".join(parts), (gold, file)) for file, parts in texts.items()]
+    for name in ("thirty records", "sample case"):
+        gold, texts = police_texts(name)
+        items = [Item(file, text, (gold, file)) for file, text in texts.items()]
         records = {"misconducts": "list[{officer_name: str, misconduct: str, date: str}]"}
         score = partial(_score_officers, list_of=lambda answer: [m["officer_name"] for m in answer["misconducts"]])
         yield Task(name, "list of records", MISCONDUCT, records, items, score)
@@ -263,8 +255,7 @@ def _errors(count: int = 30) -> Iterator[Task]:
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    path = DATA / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return read_lines(DATA / name) if (DATA / name).is_file() else []
 
 
 # -- scores ---------------------------------------------------------------------------------------------------------

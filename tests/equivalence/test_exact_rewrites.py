@@ -11,7 +11,7 @@ import pytest
 from comparing_runs import Ran, close, run_both
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl, write_texts
 
-import engine.executor.calls
+import engine.executor.stages
 import engine.operators.running
 from engine.executor.events import OperatorStarted
 from engine.loader import parse_pipeline
@@ -208,7 +208,7 @@ async def run_first(node, rows, tools):
 @pytest.fixture
 def registry(monkeypatch):
     kinds = {**REGISTRY, "first": Operator(First, run_first), "clean": Operator(Clean, run_clean, run_all_clean)}
-    for module in (engine.executor.calls, engine.operators.running):
+    for module in (engine.executor.stages, engine.operators.running):
         monkeypatch.setattr(module, "REGISTRY", kinds)
     return kinds
 

@@ -88,7 +88,7 @@ def rows_file(folder: Path) -> Path:
 
 
 def processes(backend) -> list[int]:
-    return [worker.pid for worker in backend._dispatcher.workers()]
+    return [place.worker.opened.pid for place in backend._dispatcher._places if place.worker]
 
 
 def run_undisturbed(folder: Path) -> str:

@@ -360,7 +360,7 @@ def _ask(path: Path, defects: list[str]) -> int:
                 given["documents"] = [_documents()[0]]
             asked = arguments(query, {"case": str(path), **given})
             refused += _tried(
-                lambda query=query, asked=asked: Answered("1", query.name, query.answer(desk, **asked)).to_json(),
+                lambda query=query, asked=asked: Answered("1", query.name, query.ask(desk, asked)).to_json(),
                 defects,
             )
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import inspect
 import json
 import os
 import shutil
@@ -114,9 +113,7 @@ def questions() -> dict[str, dict[str, Any]]:
             registry.find_query(name if "." in name else f"{name}.")
     wanted = {}
     for name, query in sorted(registry._queries.items()):
-        hints = typing.get_type_hints(query.answer)
-        parameters = inspect.signature(query.answer).parameters.values()
-        wanted[name] = {p.name: hints[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+        wanted[name] = {key: kind for key, (kind, _) in query.keys().items()}
     return {name: arguments for name, arguments in wanted.items() if name not in _NOT_ASKED}
 
 

@@ -191,7 +191,7 @@ def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: Main
 
 def test_rows_in_doubt_come_first(qtbot: QtBot, results: ResultsPlace) -> None:
     names = [each.name for each in results.model.columns]
-    results.parts._doubtful.setChecked(True)
+    results.parts.boxes["least_agreed_first"].setChecked(True)
     status = names.index("effective_status")
     qtbot.waitUntil(
         lambda: results.model.row(0) is not None and results.model.row(0).cells[status] == "conflict", timeout=WAIT

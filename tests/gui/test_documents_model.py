@@ -13,8 +13,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop.documents_model import COLUMNS, DocumentsModel, cell_text, text_source
-from desktop.paged_model import PAGE_ROWS, ROW_ROLE
+from desktop.documents_model import COLUMNS, DocumentsModel, text_source
+from desktop.paged_model import PAGE_ROWS
+from desktop.rows_model import ROW_ROLE
 from engine.worker.contract.documents import DocumentsPage, ListedDocument
 
 
@@ -154,12 +155,12 @@ def test_that_there_is_no_row_is_told_when_it_is_known(qtbot: QtBot) -> None:
     [(3, 0, 9, "text"), (3, 3, 9, "OCR"), (3, 1, 9, "OCR on 1 of 3"), (3, 0, 0, "no text"), (3, None, 5, "")],
 )
 def test_where_text_comes_from(pages: int, ocr: int | None, lines: int, said: str) -> None:
-    assert text_source(pages, ocr, lines) == said
+    assert text_source(replace(row(1), pages=pages, ocr_pages=ocr, lines=lines)) == said
 
 
 def test_cells_are_written_for_people() -> None:
     shown = replace(row(12), copies=2, tags=("a", "b"), starred=True, size_bytes=1_234_567)
-    assert [cell_text(key, shown) for key, _ in COLUMNS[:2]] == ["★", "file 12.pdf"]
-    assert cell_text("size", shown) == "1.2 MB"
-    assert (cell_text("copies", shown), cell_text("copies", row(1))) == ("2", "")
-    assert cell_text("tags", shown) == "a, b"
+    assert [column.text(shown) for column in COLUMNS.values()][:2] == ["★", "file 12.pdf"]
+    assert COLUMNS["size"].text(shown) == "1.2 MB"
+    assert (COLUMNS["copies"].text(shown), COLUMNS["copies"].text(row(1))) == ("2", "")
+    assert COLUMNS["tags"].text(shown) == "a, b"

@@ -10,10 +10,11 @@ from PySide6.QtCore import QSettings, Qt
 from pytestqt.qtbot import QtBot
 
 from desktop.client import WorkerClient
-from desktop.documents_model import cell_text, tooltip
+from desktop.documents_model import COLUMNS, DocumentsModel
 from desktop.facets import FacetsPanel
 from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.places.export import ExportPlace
+from desktop.plain_text import plain
 from desktop.workspace import Workspace
 from engine.worker.contract.documents import Facets, ListedDocument
 from engine.worker.contract.results import HiddenNote
@@ -25,9 +26,9 @@ def test_a_dashed_box_stands_around_hidden_lines_and_says_how_they_are_hidden(qt
     view = PageView()
     qtbot.addWidget(view)
     lines = [
-        ViewLine(1, "seen", (10, 10, 60, 20), "text"),
-        ViewLine(2, "<b>John</b>", (10, 30, 60, 40), "text", "covered"),
-        ViewLine(3, "left", (-300, 50, -200, 60), "text", "off_page"),
+        ViewLine(1, "seen", (10, 10, 60, 20)),
+        ViewLine(2, "<b>John</b>", (10, 30, 60, 40), "covered"),
+        ViewLine(3, "left", (-300, 50, -200, 60), "off_page"),
     ]
     view.show_page(200, 100, lines, is_text=False)
     boxed, outside = view.hidden_boxes
@@ -70,9 +71,11 @@ def test_notes_about_a_document_are_counted_and_listed() -> None:
         id="a", name="a.xlsx", kind="xlsx", pages=1, lines=3, size_bytes=9, ocr_pages=0, language="en", year=None,
         copies=1, tags=(), starred=False, path="a.xlsx", warnings=("sheet <b>x</b>", "two"),
     )  # fmt: skip
-    assert cell_text("text", row) == "text (2 notes)"
-    assert tooltip("text", row) == "sheet <b>x</b>\ntwo"
-    assert tooltip("text", replace(row, warnings=())) is None
+    assert COLUMNS["text"].text(row) == "text (2 notes)"
+    model = DocumentsModel(lambda *asked, **given: "", lambda id: None)
+    column, tip = list(COLUMNS).index("text"), Qt.ItemDataRole.ToolTipRole
+    assert model.cell(row, column, tip) == plain("sheet <b>x</b>\ntwo")
+    assert model.cell(replace(row, warnings=()), column, tip) is None
 
 
 class Questions(WorkerClient):

@@ -23,7 +23,6 @@ from watchdog import Watchdog
 
 from desktop.improve.build_form import MINUTES
 from desktop.improve.plan_lines import PlanLine, PlanLines
-from desktop.improve.plan_tree import COLUMNS
 from desktop.improve.plans_view import GROUNDS
 from desktop.improve.told import can_rate, folder_text, gold_text, verdict_text
 from desktop.places.improve import ImprovePlace
@@ -396,21 +395,21 @@ def test_an_event_of_a_long_build_does_not_read_the_whole_tree(
     model.take(BuildStarted("a.redwell", "m", "m", 20.0, documents=4, rows=12, operators=(), plan=1, reviewed=0))
     for plan in range(2, 101):
         model.take(found_event(plan))
-    columns = range(1, len(COLUMNS))
+    columns = range(1, model.columnCount())
     header = place.plans.tree.header()
     narrow = [header.sectionSize(column) for column in columns]
     read: list[int] = []
-    line = PlanLines.line
+    state_of = PlanLines.state_of
 
-    def counted(self: PlanLines, plan: int) -> PlanLine | None:
-        read.append(plan)
-        return line(self, plan)
+    def counted(self: PlanLines, line: PlanLine) -> str:
+        read.append(line.id)
+        return state_of(self, line)
 
     qtbot.wait(200)
-    monkeypatch.setattr(PlanLines, "line", counted)
+    monkeypatch.setattr(PlanLines, "state_of", counted)
     for plan in range(2, 52):
         model.take(rated_event(plan))
-    assert len(read) <= 50 * len(COLUMNS)  # of fifty lines, not fifty times of a hundred
+    assert len(read) <= 50 * model.columnCount()  # of fifty lines, not fifty times of a hundred
     fits = lambda: all(header.sectionSize(c) >= place.plans.tree.sizeHintForColumn(c) for c in columns)  # noqa: E731
     qtbot.waitUntil(fits, timeout=WAIT)
     assert [header.sectionSize(column) for column in columns] != narrow

@@ -31,7 +31,7 @@ def test_the_ledger_of_a_run_leads_from_a_failed_row_to_its_document(
     qtbot.waitUntil(lambda: results.model.row(0) is not None, timeout=WAIT)
     panel = results.parts.ledger
     tester = QAbstractItemModelTester(panel.entries, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    results.parts.show_ledger()
+    results.parts.open_tab(results.parts.ledger)
     qtbot.waitUntil(lambda: panel.entries.row(0) is not None and bool(panel.sums.text()), timeout=WAIT)
     assert panel.sums.text() == (
         "7 files found: 6 read, 0 duplicates, 1 failed. Every file and every row is accounted for."

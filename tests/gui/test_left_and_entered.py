@@ -50,21 +50,21 @@ def test_rows_that_were_on_their_way_come(qtbot: QtBot, window: MainWindow, tmp_
 
 
 @pytest.mark.parametrize(
-    ("query", "show"),
+    ("query", "part"),
     [
-        (VALUES, "show_charts"),
-        (timeline.SHOW, "show_timeline"),
-        (network.SHOW, "show_network"),
-        (ledger.SUMS, "show_ledger"),
-        (ledger.PAGE, "show_ledger"),
+        (VALUES, "charts"),
+        (timeline.SHOW, "timeline"),
+        (network.SHOW, "network"),
+        (ledger.SUMS, "ledger"),
+        (ledger.PAGE, "ledger"),
     ],
     ids=str,
 )
 def test_what_was_being_counted_is_counted(
-    qtbot: QtBot, window: MainWindow, place: ResultsPlace, query: Query[Any], show: str
+    qtbot: QtBot, window: MainWindow, place: ResultsPlace, query: Query[Any], part: str
 ) -> None:
     held = Held(window, query)
-    getattr(place.parts, show)()
+    place.parts.open_tab(getattr(place.parts, part))
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
     window.go_to("Documents")
     held.answers.clear()
@@ -79,7 +79,7 @@ def test_the_entries_of_the_ledger_stay_where_they_are(qtbot: QtBot, window: Mai
     place = open_results(qtbot, window, path)
     qtbot.waitUntil(lambda: place.model.result(5) is not None, timeout=WAIT)
     panel = place.parts.ledger
-    place.parts.show_ledger()
+    place.parts.open_tab(place.parts.ledger)
     qtbot.waitUntil(lambda: panel.entries.row(0) is not None, timeout=WAIT)
     settle(qtbot, place)
     with qtbot.assertNotEmitted(panel.entries.modelReset):

@@ -101,9 +101,9 @@ def test_nothing_is_cut_off_at_200_percent() -> None:
 def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
     results = place_of(filled, ResultsPlace)
     timeline, chart = results.parts.timeline.view, results.charts.chart
-    results.parts.show_timeline()
+    results.parts.open_tab(results.parts.timeline)
     qtbot.waitUntil(lambda: bool(timeline.moments), timeout=WAIT)
-    results.parts.show_charts()
+    results.parts.open_tab(results.parts.charts)
     qtbot.waitUntil(lambda: bool(chart.chart.marks), timeout=WAIT)
     scatter = filled.findChild(Scatter)
     before = chart.minimumHeight(), timeline.minimumHeight()

@@ -69,5 +69,5 @@ def test_a_name_is_not_all_that_is_heard_of_a_label(qtbot: QtBot) -> None:
     assert (heard(label), label.text()) == ("What was done", "")
     details = ModelDetails()
     qtbot.addWidget(details)
-    details._facts["speed"].setText("90 / 12")
-    assert heard(details._facts["speed"]) == "Speed: 90 / 12"
+    details.facts["Speed"].setText("90 / 12")
+    assert heard(details.facts["Speed"]) == "Speed: 90 / 12"

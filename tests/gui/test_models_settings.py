@@ -16,7 +16,7 @@ from gui_places import open_case, place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import QSettings, QStandardPaths
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from desktop.offline_panel import report_lines, verdict_text
@@ -27,7 +27,7 @@ from desktop.places.settings import SettingsPlace
 from desktop.places.start import StartPlace
 from desktop.settings_values import worker_environment
 from desktop.theme import is_dark
-from desktop.viewer_bar import PasswordBar
+from desktop.viewer import PasswordBar
 from desktop.window import NETWORK_ALLOWED, NETWORK_REFUSED, NETWORK_UNKNOWN, MainWindow
 from engine.worker.contract.case import COPY_SAMPLE
 from engine.worker.contract.doctor import CheckedThing
@@ -60,9 +60,9 @@ def test_models_are_shown_with_what_to_expect(qtbot: QtBot, window: MainWindow, 
     assert not place.buttons["measure"].isEnabled()
     ids = [row.id for row in place.model.rows]
     place.table.selectRow(ids.index(default_entry().id))
-    assert place.details._facts["sha256"].text() == default_entry().files[0].sha256
-    assert place.details._facts["licence"].text() == default_entry().licence
-    assert place.details._facts["path"].text() == ""
+    assert place.details.facts["SHA-256"].text() == default_entry().files[0].sha256
+    assert place.details.facts["Licence"].text() == default_entry().licence
+    assert place.details.facts["Place"].text() == ""
 
 
 MAMBA = gguf(pair("general.architecture", TEXT, text("mamba")))
@@ -96,9 +96,9 @@ def test_an_own_model_is_chosen_verified_and_removed(qtbot: QtBot, window: MainW
     place: ModelsPlace = place_of(window, ModelsPlace)
     window.go_to("Models")
     qtbot.waitUntil(lambda: bool((model := place.current()) and model.id == "mine"), timeout=WAIT)
-    assert "choose Verify" in place.details._facts["sha256"].text()
+    assert "choose Verify" in place.details.facts["SHA-256"].text()
     place.check()
-    qtbot.waitUntil(lambda: len(place.details._facts["sha256"].text()) == 64, timeout=WAIT)
+    qtbot.waitUntil(lambda: len(place.details.facts["SHA-256"].text()) == 64, timeout=WAIT)
     place.choose()
     qtbot.waitUntil(lambda: bool((model := place.current()) and model.is_default), timeout=WAIT)
     assert not place.buttons["choose"].isEnabled()
@@ -106,6 +106,10 @@ def test_an_own_model_is_chosen_verified_and_removed(qtbot: QtBot, window: MainW
     qtbot.waitUntil(lambda: "mine" not in [row.id for row in place.model.rows], timeout=WAIT)
     assert "are free again" in place.status.text()
     assert list(cache.glob("*.gguf")) == []
+
+
+def number(place: SettingsPlace, name: str) -> QSpinBox:
+    return next(box for box in place.findChildren(QSpinBox) if box.accessibleName() == name)
 
 
 def test_settings_are_kept_and_the_worker_gets_those_of_models(
@@ -121,10 +125,10 @@ def test_settings_are_kept_and_the_worker_gets_those_of_models(
     place.letters_chosen.emit(1.3)
     assert float(str(settings.value("font_scale"))) == 1.3
     place.letters_chosen.emit(1.0)
-    place._numbers["reading/workers"].setValue(3)
+    number(place, "Files read at once").setValue(3)
     assert window.workspace.reading_options() == {"workers": 3}
     assert not place.restart.isVisible()
-    place._numbers["models/threads"].setValue(1)
+    number(place, "Threads of a model").setValue(1)
     assert worker_environment(settings) == {"REDWELL_THREADS": "1"}
     assert place.restart.isVisible()
     before = window.workspace.client.process_id

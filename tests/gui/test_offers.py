@@ -122,13 +122,13 @@ def test_what_is_left_of_a_case_is_offered_when_it_is_opened_again(
     space.said.connect(lambda *told: said.append(told))
     with qtbot.assertNotEmitted(place.ingest.read_to_ask):  # which would ask the other case
         place.ingest._start_to_ask()
-        space.job.pause()
+        space.job.pause_or_resume()
         first = space.case
         with qtbot.waitSignal(space.case_opened, timeout=WAIT):
             space.open_case(str(tmp_path / "other.redwell"), create=True)
         left = f"2 folders or files were not read into {Path(first).stem} yet."
         assert (left, "What is left is offered when you open that case again.") in said
-        space.job.resume()
+        space.job.pause_or_resume()
         qtbot.waitUntil(lambda: not space.job.is_going, timeout=WAIT)
     with qtbot.waitSignal(space.case_opened, timeout=WAIT):
         space.open_case(first)
@@ -275,7 +275,7 @@ def test_closing_during_a_run_asks(
     drop(window, tmp_path / "many")
     start_reading(qtbot, place)
     qtbot.waitUntil(lambda: window.workspace.job.is_going, timeout=WAIT)
-    window.workspace.job.pause()
+    window.workspace.job.pause_or_resume()
     window.close()
     assert window.isVisible()
     ask = window._leaving
@@ -402,7 +402,7 @@ def ask_about_all(qtbot: QtBot, window: MainWindow) -> None:
 
 
 def marks(place: DocumentsPlace) -> dict[str, str]:
-    keys = [key for key, _ in COLUMNS]
+    keys = list(COLUMNS)
     cells = [[place.model.index(row, keys.index(key)).data() for key in ("name", "star")] for row in range(9)]
     return {name: mark for name, mark in cells if name}
 
@@ -438,7 +438,7 @@ def test_new_files_are_read_and_asked_about_alone(
     QTest.mouseClick(window.current.results, Qt.MouseButton.LeftButton)
     results = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: results.model.rowCount() == 2, timeout=WAIT)
-    qtbot.waitUntil(lambda: results.parts._new.text() == "New since the last run (2)", timeout=WAIT)
+    qtbot.waitUntil(lambda: results.parts.boxes["only_new"].text() == "New since the last run (2)", timeout=WAIT)
     assert results.parts.runs.currentText().startswith("people")
 
 

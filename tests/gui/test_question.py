@@ -25,14 +25,13 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
-from desktop.permission import Refusal
 from desktop.places.documents import DocumentsPlace
 from desktop.places.question import QuestionPlace
 from desktop.places.results import ResultsPlace
 from desktop.places.run import RunPlace
 from desktop.question.ask_box import AskBox
 from desktop.question.ask_box import estimate_text as estimate_line
-from desktop.question.card import OperatorCard
+from desktop.question.cards import OperatorCard
 from desktop.question.document import History
 from desktop.question.fields import KeyEditor, PromptEditor
 from desktop.question.header import estimate_text
@@ -41,7 +40,7 @@ from desktop.question.texts import PromptEdit, SharedHistoryEdit, YamlEditor
 from desktop.run_queue import STARRED
 from desktop.window import MainWindow
 from engine.disk import questions_folder
-from engine.worker.contract.events import CaseChanged
+from engine.worker.contract.events import CaseChanged, CommandFailed
 from engine.worker.contract.queue import CLARIFY
 
 EMPTY = "Start empty\nOne question about each document, for you to write."
@@ -270,6 +269,21 @@ def test_what_was_typed_last_is_kept_when_it_is_left(
     if how != "close":
         qtbot.waitUntil(path.exists, timeout=WAIT)
     assert "Word " in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["sample questions old", "sample questions/more"])
+def test_a_question_beside_the_folder_of_the_case_or_below_it_is_offered_again(
+    qtbot: QtBot, opened: MainWindow, place: QuestionPlace, case: Path, folder: str
+) -> None:
+    begin(qtbot, place, 4)
+    file = case.parent / folder / "elsewhere.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(place.document.text, encoding="utf-8")
+    place.open_file(str(file))
+    qtbot.waitUntil(lambda: place.document.file.path == str(file), timeout=WAIT)
+    place.new_question()
+    paths = lambda: [place.begin.files.item(n).data(Qt.ItemDataRole.UserRole) for n in range(place.begin.files.count())]  # noqa: E731
+    qtbot.waitUntil(lambda: str(file) in paths(), timeout=WAIT)
 
 
 def test_what_was_typed_last_is_undone_alone_and_is_tried(
@@ -573,6 +587,11 @@ def test_a_note_that_is_typed_while_the_last_one_changes_the_table_stays(qtbot: 
     assert ask.note.text() == "split make and model"
 
 
+def choose(box: QComboBox, value: str) -> None:
+    box.setCurrentIndex(box.findData(value))
+    box.activated.emit(box.currentIndex())
+
+
 def test_the_estimate_names_the_documents_that_are_chosen(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow
 ) -> None:
@@ -583,10 +602,10 @@ def test_the_estimate_names_the_documents_that_are_chosen(
     times = (", time not measured yet", ", about ")
     qtbot.waitUntil(lambda: any(time in ask.estimate.text() for time in times), timeout=WAIT)
     assert ask.run.isEnabled()
-    ask.documents.choose(STARRED)
+    choose(ask.documents.box, STARRED)
     qtbot.waitUntil(lambda: ask.estimate.text() == "No document fits: choose others.", timeout=WAIT)
     assert not ask.run.isEnabled()
-    ask.documents.choose("search")
+    choose(ask.documents.box, "search")
     qtbot.keyClicks(ask.documents.words, "nosuchwordatall")
     qtbot.waitUntil(lambda: ask.documents.value.endswith("words=nosuchwordatall"), timeout=WAIT)
     qtbot.waitUntil(lambda: ask.count == 0, timeout=WAIT)
@@ -748,7 +767,7 @@ def test_a_question_runs_from_the_box_on_the_documents_that_are_chosen(
     qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
 ) -> None:
     ask = ask_plates(qtbot, place)
-    ask.documents.choose("search")
+    choose(ask.documents.box, "search")
     ask.documents.words.setText("officer")
     qtbot.waitUntil(lambda: "with the words officer" in ask.estimate.text(), timeout=WAIT)
     with qtbot.waitSignal(opened.workspace.run_finished, timeout=WAIT):
@@ -955,7 +974,7 @@ def test_no_permission_is_asked_for_where_documents_cannot_be_chosen(
         return ""
 
     monkeypatch.setattr(space.client, "ask", refuse)
-    space.job.refusal = Refusal("overwrite", "/of/an/export.csv")
+    space.job.refusal = CommandFailed("c1", "export", "", "", 2, need="overwrite", path="/of/an/export.csv")
     with qtbot.assertNotEmitted(space.permission_wanted):
         ask.look.click()
     assert ask.preview.status.text() == "these words cannot be searched for. Type others."

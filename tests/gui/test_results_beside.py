@@ -63,14 +63,14 @@ def test_a_place_of_a_name_that_is_clicked_stays_open(qtbot: QtBot, place: Resul
 def test_keys_for_rows_are_free_while_the_rows_are_not_seen(place: ResultsPlace, window: MainWindow) -> None:
     own = [action for action in window.actions_.all if action.shortcut().toString() in OWN_KEYS]
     assert len(own) == len(OWN_KEYS)
-    for show in (place.parts.show_charts, place.parts.show_timeline, place.parts.show_network, place.parts.show_ledger):
-        show()
+    for part in (place.parts.charts, place.parts.timeline, place.parts.network, place.parts.ledger):
+        place.parts.open_tab(part)
         assert not any(action.isEnabled() for action in own)
-    place.parts.show_table()
+    place.parts.open_tab(place.parts.rows)
     assert all(action.isEnabled() for action in own)
-    place.parts.show_charts()
+    place.parts.open_tab(place.parts.charts)
     window.go_to("Documents")
-    place.parts.show_table()
+    place.parts.open_tab(place.parts.rows)
     assert not any(action.isEnabled() for action in own)
 
 
@@ -78,12 +78,12 @@ def test_the_evidence_is_that_of_the_current_cell_again_when_the_rows_are_seen(
     qtbot: QtBot, place: ResultsPlace
 ) -> None:
     open_evidence(qtbot, place, 0, "officer")
-    place.parts.show_timeline()
+    place.parts.open_tab(place.parts.timeline)
     with qtbot.waitSignal(place.evidence.shown, timeout=WAIT) as shown:
         place.parts.timeline.picked.emit("row4", "date", "")
     assert shown.args == ["row4", "date"]
     with qtbot.waitSignal(place.evidence.shown, timeout=WAIT) as shown:
-        place.parts.show_table()
+        place.parts.open_tab(place.parts.rows)
     assert shown.args == ["row0", "officer"]
 
 
@@ -234,7 +234,7 @@ def test_the_ledger_says_that_nothing_failed_when_it_knows(
 ) -> None:
     panel = place.parts.ledger
     held = Held(window, ledger.PAGE)
-    place.parts.show_ledger()
+    place.parts.open_tab(place.parts.ledger)
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
     assert panel.hint.text() == ""
     held.answers.pop("invented")()
@@ -244,8 +244,8 @@ def test_the_ledger_says_that_nothing_failed_when_it_knows(
     qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
     held.answers.pop("invented")()
     assert panel.hint.text() == "Nothing was left out."
-    place.parts.show_table()
-    place.parts.show_ledger()
+    place.parts.open_tab(place.parts.rows)
+    place.parts.open_tab(place.parts.ledger)
     assert panel.hint.text() == "Nothing was left out.", "it is asked for again, and stays until the answer comes"
 
 

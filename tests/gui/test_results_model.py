@@ -13,9 +13,9 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop.paged_model import ROW_ROLE
 from desktop.results_model import HEADING_ROLE, MANY_ROWS, NOT_LOCATED, ResultsModel
 from desktop.results_table import ResultsTable
+from desktop.rows_model import ROW_ROLE
 from engine.worker.contract.results import ColumnInfo, RowsPage, ShownHeading, ShownRow
 
 COLUMNS = (ColumnInfo("name", "text", ""), ColumnInfo("days", "number", ""))

@@ -12,6 +12,7 @@ from gui_waiting import WAIT
 from held_answers import Held
 from invented_results import make_results
 from many_results import COLUMNS, make_many_results
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop.places.results import ResultsPlace
@@ -101,14 +102,14 @@ def test_nothing_of_the_last_case_stays_beside_the_next(
     place = open_results(qtbot, window, cases[0])
     parts = place.parts
     qtbot.waitUntil(lambda: place.model.row(0) is not None, timeout=WAIT)
-    shown: list[tuple[Callable[[], None], Callable[[], object]]] = [
-        (parts.show_charts, lambda: parts.charts.chart.chart.marks),
-        (parts.show_timeline, lambda: parts.timeline.view.moments),
-        (parts.show_network, lambda: parts.network.view.drawing.nodes),
-        (parts.show_ledger, lambda: parts.ledger.operators.rows),
+    shown: list[tuple[QWidget, Callable[[], object]]] = [
+        (parts.charts, lambda: parts.charts.chart.chart.marks),
+        (parts.timeline, lambda: parts.timeline.view.moments),
+        (parts.network, lambda: parts.network.view.drawing.nodes),
+        (parts.ledger, lambda: parts.ledger.operators.rows),
     ]
-    for show, what in shown:
-        show()
+    for part, what in shown:
+        parts.open_tab(part)
         qtbot.waitUntil(lambda what=what: bool(what()), timeout=WAIT)  # type: ignore[misc]
     place.review.judge("accept")
     qtbot.waitUntil(lambda: parts.said.text() != "" and "1 of" in parts.progress.text(), timeout=WAIT)

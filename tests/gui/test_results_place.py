@@ -28,9 +28,9 @@ from pytestqt.qtbot import QtBot
 from watchdog import Watchdog
 
 from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView
-from desktop.paged_model import ROW_ROLE
 from desktop.places.export import ExportPlace
 from desktop.places.results import ResultsPlace
+from desktop.rows_model import ROW_ROLE
 from desktop.window import MainWindow
 from engine.worker.contract.names import HISTORY, NamePlace
 from engine.worker.contract.network import ShownNode
@@ -156,7 +156,7 @@ def test_rows_are_reviewed_with_the_keyboard_alone(qtbot: QtBot, results: Result
 def test_what_is_typed_stays_and_goes_to_the_row_it_was_begun_on(
     qtbot: QtBot, results: ResultsPlace, column: str, text: str
 ) -> None:
-    results.parts._unreviewed.setChecked(True)
+    results.parts.boxes["only_unreviewed"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
     go(results, 1, column)
     editor = type_over(qtbot, results, column, text)
@@ -170,7 +170,7 @@ def test_what_is_typed_stays_and_goes_to_the_row_it_was_begun_on(
 
 @pytest.mark.parametrize("column", ["officer", "date"])  # the first is pinned
 def test_typing_goes_on_in_the_last_row_when_a_row_leaves(qtbot: QtBot, results: ResultsPlace, column: str) -> None:
-    results.parts._unreviewed.setChecked(True)
+    results.parts.boxes["only_unreviewed"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
     go(results, 5, column)
     last = results.table.currentIndex().data(ROW_ROLE).id
@@ -187,7 +187,7 @@ def test_typing_goes_on_in_the_last_row_when_a_row_leaves(qtbot: QtBot, results:
 
 
 def test_what_is_typed_into_a_row_is_kept_when_no_row_is_left(qtbot: QtBot, results: ResultsPlace) -> None:
-    results.parts._unreviewed.setChecked(True)
+    results.parts.boxes["only_unreviewed"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
     go(results, 1, "officer")
     type_over(qtbot, results, "officer", "Danny Jarker")
@@ -220,7 +220,7 @@ def test_what_is_typed_corrects_no_other_case(
 
 
 def test_an_editor_in_which_nothing_was_typed_corrects_nothing(qtbot: QtBot, results: ResultsPlace) -> None:
-    results.parts._unreviewed.setChecked(True)
+    results.parts.boxes["only_unreviewed"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
     go(results, 1, "officer")
     editor = type_over(qtbot, results, "officer", "Daniel Harmon")
@@ -248,7 +248,7 @@ def test_verdicts_have_a_word_and_a_colour_and_undo_says_what_it_undid(qtbot: Qt
 
 def test_no_row_is_skipped_where_reviewed_rows_leave(qtbot: QtBot, results: ResultsPlace) -> None:
     dates = [cell(results, n, "date") for n in range(6)]
-    results.parts._unreviewed.setChecked(True)
+    results.parts.boxes["only_unreviewed"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
     go(results, 0, "date")
     for number, key in enumerate((Qt.Key.Key_A, Qt.Key.Key_R), 1):
@@ -325,7 +325,7 @@ def test_filters_sorting_and_groups(qtbot: QtBot, results: ResultsPlace, watchdo
     assert [results.groups.list.topLevelItem(1).text(n) for n in range(2)] == ["Ana Ruiz", "3"]
     results.groups.list.itemClicked.emit(results.groups.list.topLevelItem(1), 0)
     qtbot.waitUntil(lambda: (results.model.rowCount(), results.model.selected) == (4, 3), timeout=WAIT)
-    results.parts._missing.setChecked(True)
+    results.parts.boxes["only_not_located"].setChecked(True)
     qtbot.waitUntil(lambda: results.model.rowCount() == 0, timeout=WAIT)
     qtbot.waitUntil(lambda: "No row fits" in results.parts._below.text(), timeout=WAIT)
 
@@ -489,7 +489,7 @@ def place_document(results: ResultsPlace, row: int) -> str:
 def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: ResultsPlace, tmp_path: Path) -> None:
     charts = results.charts
     with qtbot.waitSignal(charts.drawn, timeout=WAIT):
-        results.parts.show_charts()
+        results.parts.open_tab(results.parts.charts)
     assert [(mark.label, mark.count) for mark in charts.chart.chart.marks][0] == ("Ana Ruiz", 3)
     assert "Ana Ruiz: 3" in charts.chart.accessibleDescription()
     for kind, shape in (("year", "columns"), ("matrix", "matrix"), ("rows", "bars")):
@@ -506,7 +506,7 @@ def test_charts_are_drawn_saved_printed_and_picked(qtbot: QtBot, results: Result
         assert len(colours) > 2
     printer = QPrinter()
     printer.setOutputFileName(str(tmp_path / "printed.pdf"))
-    charts.print_to(printer)
+    charts.chart.print_to(printer)
     assert (tmp_path / "printed.pdf").stat().st_size > 1000
     QTest.keyClick(charts.chart, Qt.Key.Key_Down)
     QTest.keyClick(charts.chart, Qt.Key.Key_Return)
@@ -522,7 +522,7 @@ def test_a_chart_is_of_the_run_that_is_shown(qtbot: QtBot, window: MainWindow, t
     place.show_run(next(run for run in map(runs.itemData, range(2)) if run != first))
     qtbot.waitUntil(lambda: [column.name for column in place.model.columns] == ["days"], timeout=WAIT)
     with qtbot.waitSignal(place.charts.drawn, timeout=WAIT):
-        place.parts.show_charts()
+        place.parts.open_tab(place.parts.charts)
     assert "officer" not in place.charts.chart.chart.title
     place.show_run(first)
     qtbot.waitUntil(lambda: place.charts.chart.chart.title == "officer by number of documents", timeout=WAIT)
@@ -534,7 +534,7 @@ def test_the_timeline_shows_gaps_opens_evidence_and_is_saved(
 ) -> None:
     panel = results.parts.timeline
     with qtbot.waitSignal(panel.drawn, timeout=WAIT):
-        results.parts.show_timeline()
+        results.parts.open_tab(results.parts.timeline)
     view = panel.view
     assert [moment.date for moment in view.moments] == [*sorted(filter(None, DATES)), ""]
     assert [moment.gap for moment in view.moments if moment.gap] == [
@@ -571,7 +571,7 @@ def test_the_network_shows_rows_of_a_node_and_opens_the_evidence_of_a_link(
     panel = results.parts.network
     view = panel.view
     with qtbot.waitSignal(view.painted, timeout=WAIT):
-        results.parts.show_network()
+        results.parts.open_tab(results.parts.network)
     names = [node.name for node in view.drawing.nodes]
     # the officers, whose names were resolved, and the six documents
     assert names[:2] == ["Ana Ruiz", "Daniel Harmon"] and len(names) == 3 + 6
@@ -607,7 +607,7 @@ def test_a_network_of_2000_nodes_does_not_hold_the_window_up(
 ) -> None:
     view = results.parts.network.view
     with qtbot.waitSignal(view.painted, timeout=WAIT):
-        results.parts.show_network()
+        results.parts.open_tab(results.parts.network)
     nodes = [ShownNode("person", f"{n}", f"Person {n}", "officer", 1, n % 45, n // 45) for n in range(2000)]
     drawing = NetworkDrawing("large", nodes, [NetworkLink(n, (n * 7 + 1) % 2000, 1) for n in range(2000)])
     watch(window)
@@ -740,7 +740,7 @@ def test_rows_that_the_last_run_had_not_are_marked_and_shown_alone(
     place = place_of(window, ResultsPlace)
     qtbot.waitUntil(lambda: place.model.rowCount() == 7 and cell(place, 6, "officer") == "Petra Lind", timeout=WAIT)
     assert (cell(place, 0, ""), cell(place, 6, "")) == ("", "new")
-    box = place.parts._new
+    box = place.parts.boxes["only_new"]
     assert (box.text(), box.isVisibleTo(place)) == ("New since the last run (1)", True)
     box.setChecked(True)
     qtbot.waitUntil(lambda: place.model.rowCount() == 1 and cell(place, 0, "officer") == "Petra Lind", timeout=WAIT)

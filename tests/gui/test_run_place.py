@@ -105,7 +105,7 @@ def test_a_queue_runs_to_its_end_and_shows_rows(
     assert len(place.notifier.told) == 2
     assert [row.name for row in place.view.operators.rows] == ["find", "keep"]
     qtbot.waitUntil(lambda: place.view.rows.rowCount() == 5 and place.view.rows.row(0) is not None, timeout=WAIT)
-    assert "officer" in place.view.rows._titles
+    assert "officer" in [column.title for column in place.view.rows.table_columns]
     assert "replies" in place.view.meters.text()
     qtbot.waitUntil(place.results.isVisible, timeout=WAIT)
     assert place.done.text() == "officers: finished; some files or rows failed. Next:"

@@ -117,12 +117,12 @@ def test_lines_found_are_gone_through_one_by_one(qtbot: QtBot, window: MainWindo
     viewer = place.viewer
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         place.show_document(str(place.model.row(0).id))  # type: ignore[index]
-    viewer._bar.words.setText("Harmon")
-    viewer._bar.next.click()  # which looks for what was typed, as Return does
+    viewer.sought.setText("Harmon")
+    viewer.next_found.click()  # which looks for what was typed, as Return does
     qtbot.waitUntil(lambda: len(viewer._found) > 1, timeout=WAIT)
     for page, line in sorted(viewer._found)[:2]:
         with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-            viewer._bar.next.click()
+            viewer.next_found.click()
         assert (viewer.page, viewer.line) == (page, line)
         assert viewer.view.marked("evidence") > 0
 
@@ -133,25 +133,25 @@ def test_enter_leads_from_line_to_line_and_looks_through_another_document_anew(
     place = documents_of(qtbot, window, letters)
     qtbot.waitUntil(lambda: place.model.row(1) is not None, timeout=WAIT)
     first, second = (str(place.model.row(number).id) for number in (0, 1))  # type: ignore[union-attr]
-    viewer, bar = place.viewer, place.viewer._bar
+    viewer = place.viewer
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         place.show_document(first)
-    bar.words.setText("Harmon")
-    QTest.keyClick(bar.words, Qt.Key.Key_Return)
+    viewer.sought.setText("Harmon")
+    QTest.keyClick(viewer.sought, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: len(viewer._found) > 1, timeout=WAIT)
-    count = bar.count.text()
+    count = viewer._count.text()
     assert count == f"{len(viewer._found)} lines"
     for page, line in sorted(viewer._found)[:2]:
         with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
-            QTest.keyClick(bar.words, Qt.Key.Key_Return)
+            QTest.keyClick(viewer.sought, Qt.Key.Key_Return)
         assert (viewer.page, viewer.line) == (page, line)
     with qtbot.waitSignal(viewer.page_shown, timeout=WAIT):
         place.show_document(second)
-    assert bar.count.text() == ""
-    QTest.keyClick(bar.words, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: bar.count.text() == count, timeout=WAIT)
+    assert viewer._count.text() == ""
+    QTest.keyClick(viewer.sought, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: viewer._count.text() == count, timeout=WAIT)
     viewer.clear()
-    assert bar.count.text() == ""
+    assert viewer._count.text() == ""
 
 
 def test_a_line_found_that_is_not_among_those_shown_of_a_long_text_is_shown(

@@ -169,7 +169,7 @@ def test_the_viewer_turns_pages_zooms_finds_and_copies(qtbot: QtBot, opened: Mai
     viewer.zoom_by(2.0)
     viewer.rotate()
     viewer.fit()
-    viewer._bar.layer.setChecked(True)
+    viewer.layer.setChecked(True)
     viewer.view.select_all()
     viewer.view.copy()
     assert QGuiApplication.clipboard().text() == "\n".join(line.text for line in viewer.view.lines)

@@ -18,8 +18,8 @@ from models.cache_place import models_folder
 from models.errors import InvalidSchema, ModelCrashed, OutOfTokens, PromptTooLong
 from models.fits import find_misfit
 from models.hardware import CPUINFO
-from models.llama import LlamaBackend, LlamaSettings
-from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.llama import LlamaBackend
+from models.llama_runtime import LlamaRuntime, LlamaSettings
 from models.protocol import Request, Sampling, Segment
 
 DEFAULT = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
@@ -257,7 +257,7 @@ def test_logits_do_not_depend_on_how_a_text_is_cut_into_batches(name: str) -> No
     path = models_folder() / name
     if not path.is_file():
         pytest.skip(f"{name} is not installed in {models_folder()}")
-    runtime = LlamaRuntime(path, RuntimeSettings(cells=512, sequences=1, threads=2))
+    runtime = LlamaRuntime(path, LlamaSettings(context_tokens=512, running=1, kept=0, threads=2))
     try:
         tokens = runtime.tokenize(PASSAGE * 2, special=False)[:131]
         assert len(tokens) == 131
@@ -285,7 +285,7 @@ def test_products_are_those_of_llama_cpp(name: str, monkeypatch: pytest.MonkeyPa
         pytest.skip(f"{name} is not installed in {models_folder()}")
 
     def logits_of_every_token() -> np.ndarray:
-        runtime = LlamaRuntime(path, RuntimeSettings(cells=512, sequences=1, threads=2))
+        runtime = LlamaRuntime(path, LlamaSettings(context_tokens=512, running=1, kept=0, threads=2))
         try:
             tokens = runtime.tokenize(PASSAGE, special=False)
             return np.stack(runtime.evaluate_tokens([(token, n, 0, True) for n, token in enumerate(tokens)]))

@@ -10,9 +10,9 @@ from typing import Any
 from engine.answers.checking import Checked, Checker, PageOf
 from engine.answers.contract import Answer, Item, Status, spans_of
 from engine.answers.dispatching import Move, Situation, dispatch, status_of
-from engine.answers.parsing import Parsed, parse_form, parse_schema, parsed_of
+from engine.answers.parsing import Parsed, parse_schema, parsed_of
 from engine.answers.pointing import Pointer, pointer_of
-from engine.answers.reply import Form
+from engine.answers.reply import Form, describe_object
 from engine.answers.shaping import Cell, cell_of, items_cell, merge
 from engine.answers.shown import Shown
 from engine.answers.specs import answer_types
@@ -27,6 +27,7 @@ from engine.operators.answer.source import Source
 from engine.operators.asking import Question, ask_once, ask_reply, fits, prompt_tokens, reply_room, visible
 from engine.operators.base import Operator, Tools
 from engine.rows import Row, Span
+from engine.values.base import closed_object
 from models.protocol import Reply
 
 SETS = ("list", "table", "tree")
@@ -194,7 +195,7 @@ class _Rounds:
             if again.value["items"] == reply.value["items"]:
                 break
             reply, checked = again, checker.check(self.form, again.value)
-        if not self.form.later_signals():
+        if not self.form.later_signals:
             return reply, checked
         both = await self._with_signals(question, reply, number)
         return both, checker.check(self.form, both.value)
@@ -204,11 +205,10 @@ class _Rounds:
 
         Where the context has no room for that, the ledger says so and the answer goes without them.
         """
-        words = prompt_template("answers/signals").render(
-            signals=self.form.later_signals(), form=self.form.later_words()
-        )
+        later = self.form.later_signals
+        words = prompt_template("answers/signals").render(signals=self.form.asked(later), form=describe_object(later))
         further = question.then(reply, words.strip(), f"answer {self.asked.name} round {number} signals")
-        further = replace(further, json_schema=self.form.later_schema())
+        further = replace(further, json_schema=closed_object(later))
         if not fits(self.node, further, self.tools):
             detail = "the context has no room for what the model would say of its answer"
             self.tools.record.note(self.row.id, "no_signals", f"{self.asked.name}, signals of round {number}", detail)
@@ -233,7 +233,7 @@ class _Rounds:
             shape=self.form.shape,
             is_looked_at=takes_second_looks(self.node, self.form),
             headers=self.form.has_free_headers,
-            signals=self.form.told_signals(),
+            signals=self.form.asked(self.form.signals_beside),
         )
         return Question(
             prompt=rendered.strip(),
@@ -342,11 +342,11 @@ async def parse_question(node: AnswerNode, asked: AskedQuestion, row: Row, tools
     parsed = Parsed(question)
     clarified = asked.clarified_in(row.values)
     if asked.needs_parsing:
-        types = answer_types()
+        schema = parse_schema(answer_types())
         request = Question(
             prompt=prompt_template("answers/parse").render(question=question, clarified=clarified).strip(),
-            json_schema=parse_schema(types),
-            form=parse_form(types),
+            json_schema=schema,
+            form=describe_object(schema["properties"]),
             task="parse question",
             row_id=row.id,
             values=row.values,

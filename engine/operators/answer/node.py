@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from engine.answers.contract import Contract, Method, Shape
 from engine.answers.passages import Retrieval
-from engine.answers.signals import RICH, CustomSignal
+from engine.answers.reply import RICH, CustomSignal
 from engine.answers.specs import answer_type, require_value, spec_of
 from engine.language.templates import Template
 from engine.operators.asking import AGREE, Component, ModelNode

@@ -113,7 +113,7 @@ class Source:
         named = self.named(parsed.scope)
         order = await self.passages.ranking(parsed.query, parsed.meant, node.retrieval, tools.embed)
         order = with_following(order, len(self.passages.ranges))
-        return choose(self.passages, order, first=named, budget=budget, count=tools.count_tokens)
+        return choose(self.passages, [*named, *order], budget=budget, count=tools.count_tokens)
 
     async def more(
         self,
@@ -141,8 +141,9 @@ class Source:
         query, question = (" ".join([words, *terms]) for words in (parsed.query, parsed.meant))
         order = await self.passages.ranking(query, question, node.retrieval, tools.embed)
         ranked = [place for place in order if place in unseen]
-        first = [*(place for place in self.named(pointed) if place in unseen), *following, *named]
-        return choose(self.passages, ranked, first=first, budget=budget, count=tools.count_tokens)
+        there = [place for place in self.named(pointed) if place in unseen]
+        wanted = [*there, *following, *named, *ranked]
+        return choose(self.passages, wanted, budget=budget, count=tools.count_tokens)
 
     def references(self, seen: frozenset[int], query: str) -> list[str]:
         """Return the places that lines with most words of a query refer to, and the lines beside them."""
@@ -161,7 +162,7 @@ class Source:
             return nearest
         order = await self.passages.ranking(parsed.query, parsed.meant, node.retrieval, tools.embed)
         places = [place for place in order if set(self.passages.ranges[place]) <= shown.pieces]
-        return choose(self.passages, places, first=[], budget=CLOSE_TOKENS, count=tools.count_tokens)
+        return choose(self.passages, places, budget=CLOSE_TOKENS, count=tools.count_tokens)
 
     def completeness(self, seen: frozenset[int], items: Sequence[Item]) -> bool | None:
         """Judge by code whether what was shown holds all of the answer (context_completeness_strong).

@@ -6,7 +6,6 @@ model may be wrong every time in the same way. It says which rows a person shoul
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,8 +33,17 @@ async def ask_to_agree(
     The first reading is the operator's own, at its own temperature; so where no two agree, the answer is the one that
     it would give without. Readings that fail are counted; raises ItemError where all do.
     """
-    ask = functools.partial(_one, node, agree, question, tools, answer_once)
-    asked = await attempt_all(list(range(agree.times)), ask)
+
+    async def read(number: int) -> tuple[Reply, Mapping[str, Any]]:
+        """Ask for one reading: what the model wrote, and what it was read as."""
+        asking, again = replace(node, agree=None), question
+        if number:
+            again = replace(question, sample=question.sample + number, model=agree.model or question.model)
+            asking = replace(asking, temperature=agree.temperature if agree.model is None else node.temperature)
+        reply = await answer_once(asking, again, tools)
+        return reply, again.answer(reply)
+
+    asked = await attempt_all(range(agree.times), read)
     readings = [reading for reading in asked if not isinstance(reading, Failure)]
     if not readings:
         first = next(reading for reading in asked if isinstance(reading, Failure))
@@ -45,19 +53,6 @@ async def ask_to_agree(
     tools.record.agreed(question.row_id, {name: _told(result, failed) for name, result in voted.items()})
     _note(tools, question.row_id, voted, failed)
     return _chosen([reply for reply, _ in readings], voted)
-
-
-async def _one(
-    node: ModelNode, agree: Agree, question: Question, tools: Tools, answer_once: AnswerOnce, number: int
-) -> tuple[Reply, Mapping[str, Any]]:
-    """Ask for one reading: what the model wrote, and what it was read as."""
-    if number:
-        node = replace(node, agree=None, temperature=agree.temperature if agree.model is None else node.temperature)
-        question = replace(question, sample=question.sample + number, model=agree.model or question.model)
-    else:
-        node = replace(node, agree=None)
-    reply = await answer_once(node, question, tools)
-    return reply, question.answer(reply)
 
 
 def _told(result: Vote, failed: int) -> dict[str, Any]:

@@ -40,10 +40,11 @@ class Question:
     `history` are turns after the prompt. `template` is what the prompt was rendered from: examples are laid out by it.
     `about` asks the same of the row with other texts in some fields, of which alone quotes may come; None where it
     cannot. `answer_at` names the part of the reply that is the operator's answer ("": all of it), where a reply holds
-    more (the notes of a fold). `sample` numbers further answers to one question from 0; each has a seed of its own.
-    `model` is asked in place of the node's. `examples_for` is the schema that examples answer, where it is not
-    `json_schema`: that of the first question, where a judge is asked in the same chat. With `bare`, the name of the
-    one field and a boolean, the model writes its value alone (docs/decisions/0015); `as_object` undoes it.
+    more; `notes_at` names its last text, the notes of a fold, which may be cut off. `sample` numbers further answers to
+    one question from 0; each has a seed of its own. `model` is asked in place of the node's. `examples_for` is the
+    schema that examples answer, where it is not `json_schema`: that of the first question, where a judge is asked in
+    the same chat. With `bare`, the name of the one field and a boolean, the model writes its value alone
+    (docs/decisions/0015); `as_object` undoes it.
     """
 
     prompt: str
@@ -59,6 +60,7 @@ class Question:
     template: Template | None = None
     about: Callable[[Mapping[str, str]], Question] | None = None
     answer_at: str = ""
+    notes_at: str = ""
     sample: int = 0
     model: str | None = None
     examples_for: Mapping[str, Any] | None = None

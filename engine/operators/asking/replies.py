@@ -31,8 +31,8 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
     """Ask the question's model, or another; raises models.errors.ModelError, or ItemError with the raw reply.
 
     Of the reply, texts that only fill in for nothing are null (blanks.without_fillers).
-    Of a reply about one row or group that was cut in the middle of a list, the complete entries stand, and the ledger
-    says so.
+    Of a reply about one row or group that was cut in the middle of a list, the complete entries stand; of one that was
+    cut in its notes, all of it. The ledger says so.
     """
     request = request_for(node, question, tools)
     model = model or question.model
@@ -40,14 +40,27 @@ async def ask_once(node: ModelNode, question: Question, tools: Tools, *, model: 
         reply = question.as_object(await (tools.ask(request) if model is None else tools.ask(request, model=model)))
     except OutOfTokens as error:
         is_own = RETRIEVER in node.takes or AGREE in node.takes  # other questions are about several rows
-        kept = complete_entries(error.partial, question.json_schema) if is_own else None
-        if kept is None:
+        if value := _cut_in_notes(error.partial, question):
+            detail = f"{error}; the answer is complete, the notes for later questions ({question.notes_at}) are cut"
+        elif is_own and (kept := complete_entries(error.partial, question.json_schema, question.notes_at)):
+            value = kept.value
+            detail = f"{error}; of {kept.name} the first {kept.count} are kept, and more may be missing. {error.advice}"
+        else:
             raise
-        detail = f"{error}; of {kept.name} the first {kept.count} are kept, and more may be missing. {error.advice}"
         tools.record.note(question.row_id, "incomplete", "max_tokens", detail)
-        reply = Reply(kept.value, json.dumps(kept.value, ensure_ascii=False))
+        reply = Reply(value, json.dumps(value, ensure_ascii=False))
     check_fit(question, reply)
     return without_fillers(question, reply)
+
+
+def _cut_in_notes(partial: str, question: Question) -> dict[str, Any]:
+    """Read a reply that was cut in the text of its notes, which then end there; {} where it was cut elsewhere."""
+    try:
+        value: Any = from_json(partial, allow_partial="trailing-strings")
+    except ValueError:
+        return {}
+    is_cut = isinstance(value, dict) and bool(value) and next(reversed(value)) == question.notes_at
+    return value if is_cut and not find_misfits(value, dict(question.json_schema)) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +72,10 @@ class Kept:
     count: int
 
 
-def complete_entries(partial: str, schema: Mapping[str, Any]) -> Kept | None:
+def complete_entries(partial: str, schema: Mapping[str, Any], notes_at: str = "") -> Kept | None:
     """Read the beginning of a JSON object that ends within its last list, without the entry that was being written.
 
-    The list may stand in objects within the object, as that of a fold does.
+    The list may stand in objects within the object, as that of a fold does; its notes, `notes_at`, are then empty.
 
     Entries that repeat an earlier one are left out, too: replies are often cut because they go round in circles. None
     where no entry is complete, or what there is does not fit the schema.
@@ -81,6 +94,8 @@ def complete_entries(partial: str, schema: Mapping[str, Any]) -> Kept | None:
         if entry not in kept:
             kept.append(entry)
     inner[name] = kept
+    if notes_at:
+        value[notes_at] = ""
     return Kept(value, name, len(kept)) if kept and not find_misfits(value, dict(schema)) else None
 
 

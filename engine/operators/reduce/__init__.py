@@ -21,8 +21,7 @@ from engine.operators.asking import RETRIEVER, Component, ModelNode, ask, reads_
 from engine.operators.base import Decision, Operator, Outcome, Tools
 from engine.operators.grouping import ALL, GroupingNode, group_rows
 from engine.operators.reduce.aggregates import Aggregate, parse_aggregates
-from engine.operators.reduce.folding import Fold, State, fold_rows, needs_folding
-from engine.operators.reduce.parallel_folds import Merge, fold_and_merge
+from engine.operators.reduce.folding import Fold, Merge, State, fold_and_merge, fold_rows, needs_folding
 from engine.operators.row_prompts import REFUSED
 from engine.operators.vectors import representatives, text_to_embed
 from engine.plan.frozen import FrozenMap, freeze

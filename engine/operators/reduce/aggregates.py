@@ -71,10 +71,6 @@ def _items(values: Sequence[Any]) -> list[Any]:
     return [item for value in values for item in value]
 
 
-def _union(values: Sequence[Any]) -> list[Any]:
-    return _unique(_items(values))
-
-
 def _any(values: Sequence[Any]) -> bool:
     for value in values:
         if not isinstance(value, bool):
@@ -135,7 +131,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "count": len,
     "sum": _sum,
     "concat": _items,
-    "union": _union,
+    "union": lambda values: _unique(_items(values)),
     "any": _any,
 }
 """By name: collect and collect_unique keep order; concat and union take lists and put their items into one, union each

@@ -8,7 +8,7 @@ from typing import Literal
 from engine.worker.contract.query import Query
 from storage.difference import Difference
 
-__all__ = ["BACKUP", "CareResult", "Difference", "REPAIR", "VERIFY"]
+__all__ = ["Difference"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.results.shown import Bar, Bars, Matrix, OverTime
+from engine.results.shown import Bars, Matrix, OverTime
 from engine.worker.contract.query import Query
 
-__all__ = ["Bar", "Bars", "MATRIX", "Matrix", "NamedMatrix", "OverTime", "TIME", "VALUES"]
+__all__ = ["Bars", "OverTime"]
 
 
 @dataclass(frozen=True, slots=True)

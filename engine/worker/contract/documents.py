@@ -9,24 +9,7 @@ from engine.worker.contract.query import Query
 from storage.documents import FailedFile
 from storage.listing import Facets, ListedDocument
 
-__all__ = [
-    "DocumentsPage",
-    "FACETS",
-    "FAILURES",
-    "Facets",
-    "FailedFile",
-    "FailuresPage",
-    "IDS",
-    "ListedDocument",
-    "NEW",
-    "NewToQuestion",
-    "OUTLINE",
-    "PAGE",
-    "REMOVAL",
-    "Removal",
-    "Section",
-    "TAGS",
-]
+__all__ = ["Facets", "FailedFile", "ListedDocument", "Section"]
 
 
 @dataclass(frozen=True, slots=True)

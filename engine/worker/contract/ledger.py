@@ -8,7 +8,7 @@ from engine.results.shown import LedgerEntry, Note
 from engine.worker.contract.query import Query
 from storage.ledger import DocumentSums, OperatorSums
 
-__all__ = ["DocumentSums", "LedgerEntry", "LedgerPage", "LedgerSums", "Note", "OperatorSums", "PAGE", "SUMS"]
+__all__ = ["LedgerEntry", "OperatorSums"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,7 @@ from engine.results.shown import NameForm, NameHistory, NamePlace, NamesChanged
 from engine.worker.contract.query import Query
 from storage.ledger import DecisionRecord
 
-__all__ = [
-    "DecisionRecord",
-    "HISTORY",
-    "KEEP_APART",
-    "MERGE",
-    "NameForm",
-    "NameHistory",
-    "NamePlace",
-    "NamesChanged",
-    "SPLIT",
-]
+__all__ = ["DecisionRecord", "NameForm", "NameHistory", "NamePlace", "NamesChanged"]
 
 HISTORY = Query[NameHistory]("names.history")
 KEEP_APART = Query[NamesChanged]("names.keep_apart")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from engine.results.shown import NodeKind
 from engine.worker.contract.query import Query
 
-__all__ = ["LinkedRow", "LinkedRows", "NodeKind", "ROWS", "SAVE", "SHOW", "ShownNetwork", "ShownNode"]
-
 
 @dataclass(frozen=True, slots=True)
 class ShownNode:

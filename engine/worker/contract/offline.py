@@ -10,21 +10,7 @@ from engine.worker.contract.query import Query
 from models.check import Check
 from models.fence.attempt import Outcome
 
-__all__ = [
-    "Allowed",
-    "Check",
-    "IsolatedCheck",
-    "LiveProcess",
-    "NamedServer",
-    "OfflineState",
-    "OpenSocket",
-    "PROCESSES",
-    "STATE",
-    "TRY",
-    "Tried",
-    "Variable",
-    "WORK",
-]
+__all__ = ["Check"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.results.shown import ShownHeading
 from engine.worker.contract.query import Query
+
+__all__ = ["ShownHeading"]
 
 Kind = Literal["text", "number", "date", "list", "flag"]
 
@@ -69,15 +72,6 @@ class ShownRow:
     note: str
     doubts: dict[str, str]
     is_new: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownHeading:
-    """The heading of a group in the place of a row (engine.results.sections.Heading)."""
-
-    heading: str
-    count: int
-    is_folded: bool
 
 
 @dataclass(frozen=True, slots=True)

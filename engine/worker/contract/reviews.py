@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.worker.contract.query import Query
 from storage.reviews import ReviewStep
 
-__all__ = ["CORRECT", "GOLD", "JUDGE", "NOTE", "PROGRESS", "REDO", "ReviewProgress", "ReviewStep", "UNDO"]
+__all__ = ["ReviewStep"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,8 @@ from dataclasses import dataclass
 
 from engine.results.shown import CountedDocument, SavedSearch, TermCounts, TermSum
 from engine.worker.contract.query import Query
-from storage.listing import DocumentFilter
 
-__all__ = [
-    "CountedDocument",
-    "DocumentFilter",
-    "FORGET",
-    "FoundLine",
-    "FoundLines",
-    "LINES",
-    "SAVE",
-    "SAVED",
-    "SAVE_TERMS",
-    "SavedSearch",
-    "TERMS",
-    "TermCounts",
-    "TermSum",
-    "WITHIN",
-]
+__all__ = ["CountedDocument", "SavedSearch", "TermCounts", "TermSum"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from engine.results.answers import answers_of
 from engine.results.shown import ShownAnswer
 from engine.worker.contract import answers as contract
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from storage.case import Case
 
 
 @query(contract.ROW)
-def row(desk: Desk, *, case: str, run: str, row: str) -> tuple[ShownAnswer, ...]:
+def row(case: Case, *, run: str, row: str) -> tuple[ShownAnswer, ...]:
     """Return the answers of one row, in the order of the questions."""
-    return answers_of(desk.reading(case), run, row)
+    return answers_of(case, run, row)

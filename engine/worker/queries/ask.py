@@ -19,6 +19,7 @@ from engine.worker.model_choice import open_or_say_why
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.pipeline_files import SavedPipeline, read_file
 from engine.worker.queries.registry import query
+from storage.case import Case
 
 LOOK_SECONDS = 0.2
 """How often a draft looks whether it was given up."""
@@ -85,20 +86,20 @@ def read_table(desk: Desk, *, text: str) -> DraftedTable | None:
 
 
 @query("ask.documents")
-def chosen_documents(desk: Desk, *, case: str, input: str, draw: int = 3, seed: int = 0) -> ChosenDocuments:
+def chosen_documents(case: Case, *, input: str, draw: int = 3, seed: int = 0) -> ChosenDocuments:
     """Count the documents that an `--input` chooses, and name the first `draw` and as many drawn ones."""
     dataset = chosen_of_case(Dataset("documents", "case"), input.removeprefix(CASE_INPUT))
-    ids = [entry.id for entry in wanted_documents(desk.reading(case), dataset)]
+    ids = [entry.id for entry in wanted_documents(case, dataset)]
     drawn = random.Random(seed).sample(ids, min(draw, len(ids)))  # noqa: S311 - a look, no secret
     return ChosenDocuments(len(ids), tuple(ids[:draw]), tuple(drawn))
 
 
 @query("ask.question_of", lane="slow")
-def question_of(desk: Desk, *, case: str, run: str) -> SavedPipeline:
+def question_of(case: Case, *, run: str) -> SavedPipeline:
     """Return the pipeline file that a run was made from; raises UsageError where it is not there any more."""
     from engine.results.decisions import pipeline_of  # noqa: PLC0415 - reads pipelines, all others do not
 
-    file = pipeline_of(desk.reading(case), run)
+    file = pipeline_of(case, run)
     if not file.is_file():
         raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
     return read_file(file)

@@ -9,8 +9,8 @@ from engine.results.shown import Bars, OverTime, Period, Unit
 from engine.results.table import Selection, result_view
 from engine.worker.contract import charts as contract
 from engine.worker.contract.charts import NamedMatrix
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from storage.case import Case
 from storage.export.assemble import file_names
 
 MOST_VALUES = 30
@@ -24,43 +24,39 @@ def counted(only: Selection) -> Selection:
 
 @query(contract.VALUES)
 def values(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str,
     unit: Unit = "documents",
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> Bars:
     """Count rows, or their documents, by what a column names."""
-    return count_values(result_view(desk.reading(case), run), counted(only), column, unit, MOST_VALUES)
+    return count_values(result_view(case, run), counted(only), column, unit, MOST_VALUES)
 
 
 @query(contract.TIME)
 def time(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str,
     period: Period = "year",
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> OverTime:
     """Count the dates of a column by year or month."""
-    return count_over_time(result_view(desk.reading(case), run), counted(only), column, period)
+    return count_over_time(result_view(case, run), counted(only), column, period)
 
 
 @query(contract.MATRIX)
 def matrix(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str,
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> NamedMatrix:
     """Count rows by document and by what a column names."""
-    opened = desk.reading(case)
-    counts = count_by_document(result_view(opened, run), counted(only), column, MOST_VALUES, MOST_DOCUMENTS)
-    files = file_names(opened.documents)
+    counts = count_by_document(result_view(case, run), counted(only), column, MOST_VALUES, MOST_DOCUMENTS)
+    files = file_names(case.documents)
     return NamedMatrix(counts, tuple(files[document] for document in counts.documents))

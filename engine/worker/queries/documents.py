@@ -10,9 +10,9 @@ from engine.rows import DocumentId
 from engine.worker.contract import documents as contract
 from engine.worker.contract.documents import DocumentsPage, FailuresPage, NewToQuestion, Removal
 from engine.worker.contract.spans import Span
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
+from storage.case import Case
 from storage.listing import DocumentFilter, Facets, SortColumn
 
 MOST_ROWS = 500
@@ -21,9 +21,8 @@ MOST_ROWS = 500
 
 @query(contract.PAGE)
 def page(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     offset: int = 0,
     limit: int = 100,
     sort: SortColumn = "name",
@@ -32,101 +31,93 @@ def page(
 ) -> DocumentsPage:
     """Return some rows of the table, sorted and filtered."""
     check_page(offset, limit)
-    opened = desk.reading(case)
-    rows = opened.listing.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
-    return DocumentsPage(opened.listing.count_documents(only), tuple(rows))
+    rows = case.listing.list_documents(offset=offset, limit=limit, sort=sort, descending=descending, wanted=only)
+    return DocumentsPage(case.listing.count_documents(only), tuple(rows))
 
 
 @query(contract.IDS)
 def ids(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     spans: tuple[Span, ...] | None = None,
     sort: SortColumn = "name",
     descending: bool = False,
     only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
 ) -> tuple[str, ...]:
     """Return the ids of some rows of the table, sorted and filtered; of all where no `spans` are given."""
-    listed = desk.reading(case).listing.list_ids(sort=sort, descending=descending, wanted=only)
+    listed = case.listing.list_ids(sort=sort, descending=descending, wanted=only)
     return tuple(listed if spans is None else (id for span in spans for id in span.of(listed)))
 
 
 @query(contract.FACETS)
-def facets(desk: Desk, *, case: str, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
+def facets(case: Case, *, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
     """Count documents by type, tag and year."""
-    return desk.reading(case).listing.facets(only)
+    return case.listing.facets(only)
 
 
 @query(contract.NEW, lane="slow")
-def new_to_question(desk: Desk, *, case: str, run: str = "") -> NewToQuestion | None:
+def new_to_question(case: Case, *, run: str = "") -> NewToQuestion | None:
     """List what is new to the question of a finished run, else of the last one; None where there is none."""
     from engine.results.same_question import runs_of_question  # noqa: PLC0415 - reads pipelines, all others do not
 
-    opened = desk.reading(case)
-    finished = {stored.id: stored for stored in opened.runs.all() if stored.status == "finished"}
+    finished = {stored.id: stored for stored in case.runs.all() if stored.status == "finished"}
     if not finished:
         return None
     chosen = run if run in finished else list(finished)[-1]
-    asked_in = tuple(stored.id for stored in runs_of_question(opened.runs, chosen))
-    name = question_names(opened.path).get(chosen, f"Run {chosen}")
-    new = opened.listing.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
+    asked_in = tuple(stored.id for stored in runs_of_question(case.runs, chosen))
+    name = question_names(case.path).get(chosen, f"Run {chosen}")
+    new = case.listing.documents_that_fit(DocumentFilter(asked_in=asked_in, new=True))
     return NewToQuestion(chosen, name, asked_in, tuple(sorted(new)))
 
 
 @query(contract.TAGS)
-def tags(desk: Desk, *, case: str) -> list[str]:
+def tags(case: Case) -> list[str]:
     """List the tags in use."""
-    return desk.reading(case).labels.tags()
+    return case.labels.tags()
 
 
 @query(contract.OUTLINE, lane="slow")
-def outline(desk: Desk, *, case: str, document: str) -> tuple[Section, ...]:
+def outline(case: Case, *, document: str) -> tuple[Section, ...]:
     """Return the sections of a document with their first and last lines and pages, in order."""
-    return outline_of(load_document(desk.reading(case), DocumentId(document)).seen())
+    return outline_of(load_document(case, DocumentId(document)).seen())
 
 
 @query(contract.FAILURES)
-def failures(desk: Desk, *, case: str, offset: int = 0, limit: int = 100) -> FailuresPage:
+def failures(case: Case, *, offset: int = 0, limit: int = 100) -> FailuresPage:
     """Return some of the files that could not be read, by path, with the reason and what to do."""
     check_page(offset, limit)
-    opened = desk.reading(case)
-    failures = tuple(opened.documents.failures(offset=offset, limit=limit))
-    return FailuresPage(opened.listing.count_failures(), failures)
+    failures = tuple(case.documents.failures(offset=offset, limit=limit))
+    return FailuresPage(case.listing.count_failures(), failures)
 
 
 @query("documents.star", lane="edit")
-def star(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) -> list[str]:
+def star(case: Case, *, documents: tuple[str, ...], on: bool = True) -> list[str]:
     """Give documents a star or take it away; return those that were asked for."""
-    with desk.writing(case) as opened:
-        opened.labels.star(documents, on=on)
+    case.labels.star(documents, on=on)
     return list(documents)
 
 
 @query("documents.remove", lane="edit")
-def remove(desk: Desk, *, case: str, documents: tuple[str, ...], on: bool = True) -> list[str]:
+def remove(case: Case, *, documents: tuple[str, ...], on: bool = True) -> list[str]:
     """Take documents out of the case or put them back, with what stands only inside of them; return those changed."""
-    with desk.writing(case) as opened:
-        return remove_documents(opened, documents) if on else put_back_documents(opened, documents)
+    return remove_documents(case, documents) if on else put_back_documents(case, documents)
 
 
 @query(contract.REMOVAL)
-def removal(desk: Desk, *, case: str, documents: tuple[str, ...]) -> Removal:
+def removal(case: Case, *, documents: tuple[str, ...]) -> Removal:
     """Count what goes with some documents, and which rows of results will go on showing them."""
-    opened = desk.reading(case)
-    whole = opened.labels.with_contents(documents)
-    rows, reviewed = opened.labels.count_result_rows_of(whole), opened.labels.count_result_rows_of(whole, reviewed=True)
+    whole = case.labels.with_contents(documents)
+    rows, reviewed = case.labels.count_result_rows_of(whole), case.labels.count_result_rows_of(whole, reviewed=True)
     return Removal(len(whole), rows, reviewed)
 
 
 @query("documents.tag", lane="edit")
-def tag(desk: Desk, *, case: str, documents: tuple[str, ...], tag: str, on: bool = True) -> list[str]:
+def tag(case: Case, *, documents: tuple[str, ...], tag: str, on: bool = True) -> list[str]:
     """Tag documents or take the tag off; return those that were asked for."""
-    with desk.writing(case) as opened:
-        if on:
-            opened.labels.tag(documents, tag)
-        else:
-            opened.labels.untag(documents, tag)
+    if on:
+        case.labels.tag(documents, tag)
+    else:
+        case.labels.untag(documents, tag)
     return list(documents)
 
 

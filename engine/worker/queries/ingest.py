@@ -20,6 +20,7 @@ from engine.worker.contract.ingest import IngestEstimate, KindEstimate
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
+from storage.case import Case
 
 ASSUMED: Mapping[str, tuple[float, float]] = {
     "pdf": (60_000.0, 2.0),
@@ -48,15 +49,14 @@ def folders(desk: Desk, *, folder: str, most: int = 500) -> list[str]:
 
 
 @query(contract.ESTIMATE, lane="slow")
-def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
+def estimate(case: Case, *, folder: str) -> IngestEstimate:
     """Count the files of a folder, or take one file, and estimate how long reading takes; nothing is opened."""
     path = expanded(folder)
     if not path.exists():
         raise UsageError(f"there is nothing at {path}", advice="Choose an existing folder.")
-    opened = desk.reading(case)
-    known_files = _KnownFiles(opened.documents.files_below(str(path.resolve())), str(path.resolve()))
+    known_files = _KnownFiles(case.documents.files_below(str(path.resolve())), str(path.resolve()))
     files, sizes = Counter[str](), Counter[str]()
-    taken_out = opened.labels.removed_paths()
+    taken_out = case.labels.removed_paths()
     found = known = removed = unread = 0
     for file in walk([path]).files:
         try:
@@ -74,7 +74,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         files[kind] += 1
         sizes[kind] += status.st_size
     rates = remembered_readings()
-    for kind, *measured in opened.listing.reading_rates():
+    for kind, *measured in case.listing.reading_rates():
         if measured[0] >= LEAST_MEASURED or kind not in rates:
             rates[kind] = Reading(*measured)
     kinds = [_kind(kind, files[kind], sizes[kind], rates.get(kind)) for kind in sorted(files)]
@@ -86,7 +86,7 @@ def estimate(desk: Desk, *, case: str, folder: str) -> IngestEstimate:
         removed=removed,
         unread=unread,
         bytes=sizes.total(),
-        gone=gone_text(gone_files(opened.documents, path.resolve())),
+        gone=gone_text(gone_files(case.documents, path.resolve())),
         pages=sum(kind.pages for kind in kinds),
         seconds=sum(kind.seconds for kind in kinds) / workers,
         is_measured=bool(kinds) and all(kind.is_measured for kind in kinds),

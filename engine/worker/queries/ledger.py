@@ -5,32 +5,28 @@ from __future__ import annotations
 from engine.results.ledger import TurnedDown, count_turned_down, notes_of, turned_down
 from engine.worker.contract import ledger as contract
 from engine.worker.contract.ledger import LedgerPage, LedgerSums
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
+from storage.case import Case
 
 
 @query(contract.SUMS)
-def sums(desk: Desk, *, case: str, run: str) -> LedgerSums:
+def sums(case: Case, *, run: str) -> LedgerSums:
     """Sum up what became of the files and rows of a run."""
-    opened = desk.reading(case)
-    totals = opened.ledger.sums(run)
+    totals = case.ledger.sums(run)
     return LedgerSums(
         files=totals.documents,
         operators=totals.operators,
         adds_up=totals.adds_up,
         failed=totals.failed,
-        rejected=count_turned_down(opened.ledger, run, "rejected"),
-        notes=tuple(notes_of(opened.ledger.decisions(run))),
+        rejected=count_turned_down(case.ledger, run, "rejected"),
+        notes=tuple(notes_of(case.ledger.decisions(run))),
     )
 
 
 @query(contract.PAGE)
-def page(
-    desk: Desk, *, case: str, run: str, fate: TurnedDown = "failed", offset: int = 0, limit: int = 100
-) -> LedgerPage:
+def page(case: Case, *, run: str, fate: TurnedDown = "failed", offset: int = 0, limit: int = 100) -> LedgerPage:
     """Return some of the files and rows that failed, or of the rows that were rejected."""
     check_page(offset, limit)
-    opened = desk.reading(case)
-    entries = turned_down(opened, run, fate, offset=offset, limit=limit)
-    return LedgerPage(count_turned_down(opened.ledger, run, fate), tuple(entries))
+    entries = turned_down(case, run, fate, offset=offset, limit=limit)
+    return LedgerPage(count_turned_down(case.ledger, run, fate), tuple(entries))

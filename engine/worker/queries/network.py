@@ -16,9 +16,9 @@ from engine.results.values import items, shown
 from engine.worker.contract import network as contract
 from engine.worker.contract.network import LinkedRow, LinkedRows, ShownNetwork, ShownNode
 from engine.worker.queries.charts import counted
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
+from storage.case import Case
 from storage.export.assemble import file_names
 
 MOST_NODES = 2000
@@ -43,18 +43,16 @@ class NodeName:
 
 @query(contract.SHOW, lane="slow")
 def show(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     choice: NetworkChoice,
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> ShownNetwork:
     """Link what stands in the same row, and give each node a place; that takes seconds for thousands."""
-    opened = desk.reading(case)
-    network = _network(result_view(opened, run), choice, only)
+    network = _network(result_view(case, run), choice, only)
     part = network.largest(MOST_NODES, MOST_LINKS)
-    files = file_names(opened.documents)
+    files = file_names(case.documents)
     places = lay_out(len(part.nodes), [(link.first, link.second, float(len(link.rows))) for link in part.links])
     return ShownNetwork(
         nodes=tuple(
@@ -77,17 +75,15 @@ def show(
 
 @query(contract.ROWS, lane="slow")
 def rows(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     choice: NetworkChoice,
     ends: tuple[NodeName, ...],
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> LinkedRows:
     """List the rows that name a node, or both of two."""
-    opened = desk.reading(case)
-    view = result_view(opened, run)
+    view = result_view(case, run)
     if not ends:
         raise UsageError("no node is named", advice="Name one node, or the two ends of a link.")
     network = _network(view, choice, only)
@@ -95,16 +91,15 @@ def rows(
     in_all = set(nodes[0].rows).intersection(*(node.rows for node in nodes))
     row_ids = [row for row in nodes[0].rows if row in in_all]
     numbers = {row.id: row.number for row in view.rows}
-    files = file_names(opened.documents)
+    files = file_names(case.documents)
     linked = tuple(_linked_row(view, numbers[row], choice, nodes, files) for row in row_ids[:MOST_ROWS])
     return LinkedRows(linked, len(row_ids) - len(linked))
 
 
 @query(contract.SAVE, lane="slow")
 def save(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     choice: NetworkChoice,
     file: str,
@@ -114,9 +109,8 @@ def save(
     target = expanded(file)
     if not network_format(target):
         raise UsageError(f"{target.name} names no format of a network", advice=f"End it with {GRAPHML} or {FTM}.")
-    opened = desk.reading(case)
-    network = _network(result_view(opened, run), choice, only)
-    write_network(network, file_names(opened.documents), target)
+    network = _network(result_view(case, run), choice, only)
+    write_network(network, file_names(case.documents), target)
     return len(network.nodes), len(network.links)
 
 

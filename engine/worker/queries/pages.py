@@ -16,6 +16,7 @@ from engine.worker.contract.pages import PageLine, PagePicture, PageText
 from engine.worker.page_images import PageImage, draw
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
+from storage.case import Case
 
 POINTS_PER_INCH = 72
 SCALES = (0.1, 6.0)
@@ -51,10 +52,9 @@ def picture(
 
 
 @query(contract.LINES)
-def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None = None) -> PageText:
+def lines(case: Case, *, document: str, page: int, near: int | None = None) -> PageText:
     """Return the lines of a page, with their boxes: where there are too many, those around the line `near`."""
-    opened = desk.reading(case)
-    stored = opened.documents.get(document)
+    stored = case.documents.get(document)
     name, pages = stored.entry.filename, stored.entry.page_count
     if not 1 <= page <= pages:
         raise UsageError(f"{name} has no page {page}", advice=f"Its pages: 1 to {pages}.")
@@ -63,7 +63,7 @@ def lines(desk: Desk, *, case: str, document: str, page: int, near: int | None =
         shown = lines_from_json(stored.body, *_window(at.lines, near))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise CaseError(
-            f"the case {opened.path} is damaged: page {page} of document {document} has another form ({error})",
+            f"the case {case.path} is damaged: page {page} of document {document} has another form ({error})",
             advice="Restore the case from a backup, or read the file again: `redwell ingest --again`.",
         ) from error
     return PageText(

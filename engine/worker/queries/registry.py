@@ -13,6 +13,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
 from engine.worker import contract
+from engine.worker.queries.desk import Desk
 from engine.worker.typed_json import read_object
 
 LaneName = Literal["read", "edit", "slow", "long"]
@@ -40,11 +41,37 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query: `answer` takes the desk and the arguments by name, and returns what JSON or a dataclass can hold."""
+    """One query: `answer` takes the desk and the arguments by name, and returns what JSON or a dataclass can hold.
+
+    An answer that begins with `case` takes a case in place of the desk: that of the argument `case`, open for writing
+    in the lane `edit`, else for reading.
+    """
 
     name: str
     lane: LaneName
     answer: Callable[..., Any]
+
+    @property
+    def is_of_case(self) -> bool:
+        """Say whether it takes a case in place of the desk."""
+        return next(iter(inspect.signature(self.answer).parameters)) == "case"
+
+    def keys(self) -> dict[str, tuple[Any, bool]]:
+        """Return what may be given: the type of each key, and whether it must be there."""
+        hints = typing.get_type_hints(self.answer)
+        parameters = inspect.signature(self.answer).parameters.values()
+        own = {p.name: (hints[p.name], p.default is p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY}
+        return {"case": (str, True), **own} if self.is_of_case else own
+
+    def ask(self, desk: Desk, given: Mapping[str, Any]) -> Any:
+        """Return the answer; raises a StorageError where it is about a case that cannot be opened."""
+        if not self.is_of_case:
+            return self.answer(desk, **given)
+        others = {key: value for key, value in given.items() if key != "case"}
+        if self.lane != "edit":
+            return self.answer(desk.reading(given["case"]), **others)
+        with desk.writing(given["case"]) as case:
+            return self.answer(case, **others)
 
 
 _queries: dict[str, Query] = {}
@@ -59,6 +86,7 @@ def query(asked: str, *, lane: LaneName = "read") -> Callable[[Answer], Answer]:
 def query(asked: str | contract.Query[Any], *, lane: LaneName = "read") -> Callable[[Any], Any]:
     """Register the function below as the answer to `asked`; its keyword-only parameters are the query's arguments.
 
+    So is the case that it begins with, where it does (see Query).
     A parameter may be text, a number, a boolean, a choice (Literal), a tuple of these, None, or a frozen dataclass of
     them; what has no default must be given. A query of the contract says what the function must return.
     """
@@ -93,7 +121,6 @@ def find_query(name: str) -> Query:
 
 def arguments(asked: Query, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check what a query was given; return its arguments by name. Raises UsageError."""
-    hints = typing.get_type_hints(asked.answer)
-    parameters = inspect.signature(asked.answer).parameters.values()
-    wanted = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
-    return read_object(asked.name, wanted, hints, given)
+    keys = asked.keys()
+    wanted = {key: is_needed for key, (_, is_needed) in keys.items()}
+    return read_object(asked.name, wanted, {key: hint for key, (hint, _) in keys.items()}, given)

@@ -12,7 +12,8 @@ from engine.results.doubt import doubt_of
 from engine.results.hidden import hidden_warning
 from engine.results.names import resolved_columns
 from engine.results.same_question import new_rows
-from engine.results.sections import UNGROUPED, Grouping, Heading, Sections
+from engine.results.sections import UNGROUPED, Grouping, Sections
+from engine.results.shown import ShownHeading
 from engine.results.table import Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
 from engine.values.cells import cell_text, is_typed
@@ -26,15 +27,14 @@ from engine.worker.contract.results import (
     Kind,
     RowsPage,
     RunEntry,
-    ShownHeading,
     ShownRow,
     TableInfo,
 )
 from engine.worker.contract.spans import Span
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
+from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.table import inner_value
 from storage.result_rows import DeliveredRow
@@ -48,34 +48,32 @@ SAMPLED_ROWS = 200
 
 
 @query(contract.HIDDEN)
-def hidden(desk: Desk, *, case: str, run: str) -> HiddenNote:
+def hidden(case: Case, *, run: str) -> HiddenNote:
     """Say which values of a run rest on text that no reader of a page sees, for whoever is about to export them."""
-    return HiddenNote(run, hidden_warning(desk.reading(case), run))
+    return HiddenNote(run, hidden_warning(case, run))
 
 
 @query(contract.RUNS)
-def runs(desk: Desk, *, case: str) -> list[RunEntry]:
+def runs(case: Case) -> list[RunEntry]:
     """List the runs of a case, last started first."""
-    opened = desk.reading(case)
-    asked = question_names(opened.path)
+    asked = question_names(case.path)
     return [
         RunEntry(
             id=run.id,
             name=f"{asked[run.id]} (run {run.id})" if run.id in asked else f"Run {run.id}",
             started_at=run.started_at,
-            rows=opened.result_rows.count(run.id) if opened.runs.has_results(run.id) else None,
+            rows=case.result_rows.count(run.id) if case.runs.has_results(run.id) else None,
         )
-        for run in reversed(opened.runs.all())
+        for run in reversed(case.runs.all())
     ]
 
 
 @query(contract.TABLE)
-def table(desk: Desk, *, case: str, run: str) -> TableInfo:
+def table(case: Case, *, run: str) -> TableInfo:
     """Describe the table of a run."""
-    opened = desk.reading(case)
-    resolved = resolved_columns(opened, run)
-    questions = {column: asked.name for asked in question_columns(opened.runs, run) for column in asked.columns}
-    sample = list(opened.result_rows.read(run, limit=SAMPLED_ROWS))
+    resolved = resolved_columns(case, run)
+    questions = {column: asked.name for asked in question_columns(case.runs, run) for column in asked.columns}
+    sample = list(case.result_rows.read(run, limit=SAMPLED_ROWS))
     columns = tuple(
         ColumnInfo(
             column,
@@ -83,29 +81,28 @@ def table(desk: Desk, *, case: str, run: str) -> TableInfo:
             resolved.get(column, ""),
             questions.get(column, ""),
         )
-        for column in opened.result_rows.columns(run)
+        for column in case.result_rows.columns(run)
     )
-    new = new_rows(opened, run)
-    return TableInfo(run, columns, opened.result_rows.count(run), None if new is None else len(new))
+    new = new_rows(case, run)
+    return TableInfo(run, columns, case.result_rows.count(run), None if new is None else len(new))
 
 
 @query(contract.PREPARE, lane="slow")
-def prepare(desk: Desk, *, case: str, run: str) -> int:
+def prepare(case: Case, *, run: str) -> int:
     """Read all rows, so that the first sorting, filter or group need not wait for it; return their number."""
-    return len(result_view(desk.reading(case), run).rows)
+    return len(result_view(case, run).rows)
 
 
 @query(contract.CHANGES, lane="slow")
-def changes(desk: Desk, *, case: str, run: str) -> str:
+def changes(case: Case, *, run: str) -> str:
     """Say what of a run differs from what was recorded of it; empty for nothing."""
-    return change_warning(desk.reading(case).seals, run)
+    return change_warning(case.seals, run)
 
 
 @query(contract.PAGE)
 def page(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     offset: int = 0,
     limit: int = 100,
@@ -114,21 +111,20 @@ def page(
 ) -> RowsPage:
     """Return some rows, sorted, filtered and grouped; without all that, none but these are read."""
     check_page(offset, limit)
-    opened = desk.reading(case)
-    columns = opened.result_rows.columns(run)
-    new = new_rows(opened, run) or frozenset()
+    columns = case.result_rows.columns(run)
+    new = new_rows(case, run) or frozenset()
     if only.is_everything and not grouping.column:
-        rows = list(opened.result_rows.read(run, offset=offset, limit=limit))
-        book = ReviewBook(opened.reviews.edits_of(row.identity(columns) for row in rows))
-        reviews = reviews_of_rows(rows, columns, book, edited_rows(opened.result_rows, run, book))
-        total = opened.result_rows.count(run)
+        rows = list(case.result_rows.read(run, offset=offset, limit=limit))
+        book = ReviewBook(case.reviews.edits_of(row.identity(columns) for row in rows))
+        reviews = reviews_of_rows(rows, columns, book, edited_rows(case.result_rows, run, book))
+        total = case.result_rows.count(run)
         shown_rows = (_shown_row(row, columns, reviews.get(row.number, NO_REVIEW), new) for row in rows)
         return RowsPage(total, total, tuple(shown_rows))
-    view = result_view(opened, run)
+    view = result_view(case, run)
 
-    def shown_line(line: Heading | int) -> ShownRow | ShownHeading:
-        if isinstance(line, Heading):
-            return ShownHeading(line.value, line.count, line.is_folded)
+    def shown_line(line: ShownHeading | int) -> ShownRow | ShownHeading:
+        if isinstance(line, ShownHeading):
+            return line
         return _shown_row(view.rows[line], columns, view.review(line), new)
 
     if grouping.column:
@@ -141,54 +137,50 @@ def page(
 
 @query(contract.IDS)
 def ids(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     spans: tuple[Span, ...],
     only: Selection = Selection(),  # noqa: B008 - frozen
     grouping: Grouping = UNGROUPED,
 ) -> tuple[str, ...]:
     """Return the ids of the rows in some lines of the table, in their order, each once."""
-    opened = desk.reading(case)
     if only.is_everything and not grouping.column:
-        return tuple(id for span in spans for id in opened.result_rows.ids(run, span.first, span.last))
-    view = result_view(opened, run)
-    lines: Sequence[Heading | int] = view.select(only)
+        return tuple(id for span in spans for id in case.result_rows.ids(run, span.first, span.last))
+    view = result_view(case, run)
+    lines: Sequence[ShownHeading | int] = view.select(only)
     if grouping.column:
         sections = Sections(view, only, grouping)
         lines = list(sections.lines(0, len(sections)))
-    numbers = (line for span in spans for line in span.of(lines) if not isinstance(line, Heading))
+    numbers = (line for span in spans for line in span.of(lines) if not isinstance(line, ShownHeading))
     return tuple(dict.fromkeys(view.rows[number].id for number in numbers))
 
 
 @query(contract.GROUP)
 def group(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str,
     only: Selection = Selection(),  # noqa: B008 - frozen
     most: int = 500,
 ) -> Group:
     """Count the rows by what a column names."""
-    counts = result_view(desk.reading(case), run).group(column, only)
+    counts = result_view(case, run).group(column, only)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].casefold()))
     return Group(column, tuple(ordered[:most]), max(len(ordered) - most, 0))
 
 
 @query(contract.CELL)
-def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetails:
+def cell(case: Case, *, run: str, row: str, column: str) -> CellDetails:
     """Return all about one cell: its whole value, what was said of it, and each place."""
-    opened = desk.reading(case)
-    columns = opened.result_rows.columns(run)
+    columns = case.result_rows.columns(run)
     if column not in columns:
         raise UsageError(f"the results have no column {column!r}", advice=f"Columns: {', '.join(columns)}.")
-    stored = next(opened.result_rows.read(run, numbers=opened.result_rows.numbers(run, [row])))
+    stored = next(case.result_rows.read(run, numbers=case.result_rows.numbers(run, [row])))
     identity = stored.identity(columns)
-    book = ReviewBook(opened.reviews.edits_of([identity]))
-    review = book.review(identity, stored.values, edited_rows(opened.result_rows, run, book))
+    book = ReviewBook(case.reviews.edits_of([identity]))
+    review = book.review(identity, stored.values, edited_rows(case.result_rows, run, book))
     said = review.cells.get(column, CellReview())
     original = stored.values.get(column)
     return CellDetails(
@@ -200,7 +192,7 @@ def cell(desk: Desk, *, case: str, run: str, row: str, column: str) -> CellDetai
         note=said.note or review.whole.note,
         who=said.who or review.whole.who,
         made_at=said.made_at or review.whole.made_at,
-        places=tuple(_place(record, original, column) for record in opened.evidence.of_row(run, row, column)),
+        places=tuple(_place(record, original, column) for record in case.evidence.of_row(run, row, column)),
     )
 
 

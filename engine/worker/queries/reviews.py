@@ -12,7 +12,6 @@ from engine.results.values import shown, typed
 from engine.values.cells import is_typed
 from engine.worker.contract import reviews as contract
 from engine.worker.contract.reviews import ReviewProgress
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
 from storage.case import Case
@@ -26,12 +25,11 @@ _AT_ONCE: Final = 200
 
 
 @query(contract.PROGRESS)
-def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
+def progress(case: Case, *, run: str) -> ReviewProgress:
     """Count the rows that were judged."""
-    opened = desk.reading(case)
-    if opened.reviews.stamp()[1] == 0:
-        return ReviewProgress(opened.result_rows.count(run), 0, 0, 0, 0, 0)
-    view = result_view(opened, run)
+    if case.reviews.stamp()[1] == 0:
+        return ReviewProgress(case.result_rows.count(run), 0, 0, 0, 0, 0)
+    view = result_view(case, run)
     verdicts = [review.verdict for review in view.reviews.values()]
     return ReviewProgress(
         rows=len(view.rows),
@@ -44,45 +42,42 @@ def progress(desk: Desk, *, case: str, run: str) -> ReviewProgress:
 
 
 @query(contract.GOLD, lane="slow")
-def gold(desk: Desk, *, case: str, run: str, file: str) -> int:
+def gold(case: Case, *, run: str, file: str) -> int:
     """Write the rows that were judged as gold answers (JSON lines); return how many."""
-    return write_gold(desk.reading(case), run, expanded(file))
+    return write_gold(case, run, expanded(file))
 
 
 @query(contract.JUDGE, lane="edit")
 def judge(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     rows: tuple[str, ...],
     kind: Literal["accept", "reject", "clear"],
     column: str = "",
 ) -> int:
     """Accept or reject rows, or their cells in one column, or take that back; return how many."""
-    with desk.writing(case) as opened:
-        chosen = _rows(opened, run, rows, column)
-        save_review(opened, run, [_edit(opened, run, row, column, kind) for row in chosen])
+    chosen = _rows(case, run, rows, column)
+    save_review(case, run, [_edit(case, run, row, column, kind) for row in chosen])
     return len(chosen)
 
 
 @query(contract.CORRECT, lane="edit")
-def correct(desk: Desk, *, case: str, run: str, row: str, column: str, text: str) -> str:
+def correct(case: Case, *, run: str, row: str, column: str, text: str) -> str:
     """Put what a person typed in place of a value, or take the correction back if it is the model's; return it."""
-    with desk.writing(case) as opened:
-        (stored,) = _rows(opened, run, (row,), column)
-        if not column:
-            raise UsageError("a correction is of one cell", advice="Name the column.")
-        original = stored.values.get(column)
-        like = _like(opened, run, column) if original is None else original
-        value = original if text.strip() == shown(original) else typed(text, like)
-        identity = stored.identity(opened.result_rows.columns(run))
-        book = ReviewBook(opened.reviews.edits_of([identity]))
-        held = book.review(identity, stored.values, edited_rows(opened.result_rows, run, book))
-        if value == held.values(stored.values).get(column):
-            return shown(value)
-        kind: EditKind = "clear" if value == original else "correct"
-        save_review(opened, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
+    (stored,) = _rows(case, run, (row,), column)
+    if not column:
+        raise UsageError("a correction is of one cell", advice="Name the column.")
+    original = stored.values.get(column)
+    like = _like(case, run, column) if original is None else original
+    value = original if text.strip() == shown(original) else typed(text, like)
+    identity = stored.identity(case.result_rows.columns(run))
+    book = ReviewBook(case.reviews.edits_of([identity]))
+    held = book.review(identity, stored.values, edited_rows(case.result_rows, run, book))
+    if value == held.values(stored.values).get(column):
+        return shown(value)
+    kind: EditKind = "clear" if value == original else "correct"
+    save_review(case, run, [ReviewEdit(identity, column, kind, original=original, value=value)])
     return shown(value)
 
 
@@ -101,29 +96,26 @@ def _like(case: Case, run: str, column: str) -> Any:
 
 
 @query(contract.NOTE, lane="edit")
-def note(desk: Desk, *, case: str, run: str, row: str, text: str, column: str = "") -> str:
+def note(case: Case, *, run: str, row: str, text: str, column: str = "") -> str:
     """Write a note on a row or a cell in place of an earlier one; empty text takes it off."""
     if len(text) > MOST_NOTE_CHARACTERS:
         raise UsageError(f"a note has at most {MOST_NOTE_CHARACTERS:,} characters", advice="Write less.")
-    with desk.writing(case) as opened:
-        (stored,) = _rows(opened, run, (row,), column)
-        edit = _edit(opened, run, stored, column, "note", text.strip())
-        save_review(opened, run, [edit])
+    (stored,) = _rows(case, run, (row,), column)
+    edit = _edit(case, run, stored, column, "note", text.strip())
+    save_review(case, run, [edit])
     return text.strip()
 
 
 @query(contract.UNDO, lane="edit")
-def undo(desk: Desk, *, case: str) -> ReviewStep | None:
+def undo(case: Case) -> ReviewStep | None:
     """Take the last step back; None when there is none."""
-    with desk.writing(case) as opened:
-        return undo_review(opened)
+    return undo_review(case)
 
 
 @query(contract.REDO, lane="edit")
-def redo(desk: Desk, *, case: str) -> ReviewStep | None:
+def redo(case: Case) -> ReviewStep | None:
     """Make the step again that was taken back last; None when there is none."""
-    with desk.writing(case) as opened:
-        return redo_review(opened)
+    return redo_review(case)
 
 
 def _rows(case: Case, run: str, rows: tuple[str, ...], column: str) -> list[DeliveredRow]:

@@ -10,10 +10,10 @@ from engine.results.shown import SavedSearch, TermCounts
 from engine.results.term_counts import count_terms, term_table
 from engine.worker.contract import search as contract
 from engine.worker.contract.search import FoundLine, FoundLines
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.documents import check_page
 from engine.worker.queries.registry import query
 from models.paths import expanded
+from storage.case import Case
 from storage.export.files import write_table
 from storage.listing import DocumentFilter
 from storage.search import HIT_END, HIT_START
@@ -21,9 +21,8 @@ from storage.search import HIT_END, HIT_START
 
 @query(contract.LINES)
 def lines(  # noqa: PLR0913 - what a search box and its filters say
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     words: str,
     offset: int = 0,
     limit: int = 50,
@@ -32,13 +31,12 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
 ) -> FoundLines:
     """Find lines that hold all words (storage.search says how they are written); `prefix`: the last may go on."""
     check_page(offset, limit)
-    opened = desk.reading(case)
     within = _within(only)
-    hits = opened.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within)
-    is_fuzzy = not hits and not opened.search.find(words, 1, prefix=prefix, within=within)
+    hits = case.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within)
+    is_fuzzy = not hits and not case.search.find(words, 1, prefix=prefix, within=within)
     if is_fuzzy:
-        hits = opened.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within, fuzzy=True)
-    names = {id: opened.listing.listed_document(id).name for id in {hit.document_id for hit in hits}}
+        hits = case.search.find(words, limit + 1, prefix=prefix, offset=offset, within=within, fuzzy=True)
+    names = {id: case.listing.listed_document(id).name for id in {hit.document_id for hit in hits}}
     rows = [
         FoundLine(hit.document_id, names[hit.document_id], hit.page, hit.line, pieces(hit.snippet))
         for hit in hits[:limit]
@@ -47,12 +45,12 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
 
 
 @query(contract.WITHIN)
-def within(desk: Desk, *, case: str, document: str, words: str) -> list[tuple[int, int]]:
+def within(case: Case, *, document: str, words: str) -> list[tuple[int, int]]:
     """Find the lines of one document that hold `words` as written, letters' case aside: pairs of page and line."""
     wanted = words.casefold().strip()
     if not wanted:
         raise UsageError("search.within: there are no words", advice="Write what to look for.")
-    lines = desk.reading(case).documents.lines(document)
+    lines = case.documents.lines(document)
     return [(line.page, line.number) for line in lines if wanted in line.text.casefold()]
 
 
@@ -68,49 +66,45 @@ def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
 
 @query(contract.TERMS, lane="slow")
 def terms(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     terms: tuple[str, ...],
     only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
 ) -> TermCounts:
     """Count the lines that hold each term, by document."""
-    return count_terms(desk.reading(case), terms, _within(only))
+    return count_terms(case, terms, _within(only))
 
 
 @query(contract.SAVE_TERMS, lane="slow")
 def save_terms(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     terms: tuple[str, ...],
     file: str,
     only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
 ) -> int:
     """Write the table of documents and counts, in the format that the suffix names; return its rows."""
-    counted = count_terms(desk.reading(case), terms, _within(only))
+    counted = count_terms(case, terms, _within(only))
     write_table(term_table(counted), expanded(file))
     return len(counted.rows)
 
 
 @query(contract.SAVED)
-def saved(desk: Desk, *, case: str) -> tuple[SavedSearch, ...]:
+def saved(case: Case) -> tuple[SavedSearch, ...]:
     """List the saved searches by name."""
-    return saved_searches(desk.reading(case).cache)
+    return saved_searches(case.cache)
 
 
 @query(contract.SAVE, lane="edit")
-def save(desk: Desk, *, case: str, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
+def save(case: Case, *, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
     """Keep a search in the case under a name, in place of one of the same name."""
-    with desk.writing(case) as opened:
-        return save_search(opened, SavedSearch(name, words, only))
+    return save_search(case, SavedSearch(name, words, only))
 
 
 @query(contract.FORGET, lane="edit")
-def forget(desk: Desk, *, case: str, name: str) -> str:
+def forget(case: Case, *, name: str) -> str:
     """Remove a saved search; return its name."""
-    with desk.writing(case) as opened:
-        remove_search(opened, name)
+    remove_search(case, name)
     return name
 
 

@@ -11,9 +11,9 @@ from engine.results.values import shown
 from engine.worker.contract import timeline as contract
 from engine.worker.contract.timeline import ShownEntry, ShownTimeline
 from engine.worker.queries.charts import counted
-from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from models.paths import expanded
+from storage.case import Case
 from storage.evidence import EvidenceRecord
 from storage.export.assemble import file_names, result_table
 from storage.export.files import write_table
@@ -26,17 +26,15 @@ MOST_TEXT = 300
 
 @query(contract.SHOW, lane="slow")
 def show(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str = "",
     label: str = "",
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> ShownTimeline:
     """Order the rows by the dates of a column, the first that holds dates if none is named; `label` names the rows."""
-    opened = desk.reading(case)
-    view = result_view(opened, run)
+    view = result_view(case, run)
     columns = date_columns(view.columns, view.values)
     if label:
         view.check_column(label)
@@ -44,8 +42,8 @@ def show(
     if not chosen:
         return ShownTimeline("", (), (), (), 0, 0)
     timeline = make_timeline(((view.rows[n].id, view.cell(n, chosen)) for n in view.select(counted(only))), chosen)
-    evidence = opened.evidence.of_column(run, chosen)
-    files = file_names(opened.documents)
+    evidence = case.evidence.of_column(run, chosen)
+    files = file_names(case.documents)
     numbers = {row.id: row.number for row in view.rows}
 
     def described(row: str, path: str) -> tuple[int, str, str]:
@@ -76,22 +74,20 @@ def show(
 
 @query(contract.SAVE, lane="slow")
 def save(
-    desk: Desk,
+    case: Case,
     *,
-    case: str,
     run: str,
     column: str,
     file: str,
     only: Selection = Selection(),  # noqa: B008 - frozen
 ) -> int:
     """Write the rows by date as a table, corrected, in the format that the suffix names; return its rows."""
-    opened = desk.reading(case)
-    view = result_view(opened, run)
+    view = result_view(case, run)
     view.check_column(column)
     rows = {view.rows[number].id for number in view.select(counted(only))}
     if not rows:
         raise UsageError("there is no row to write", advice="Show all rows again with Ctrl+Shift+E.")
-    table = result_table(opened, run, reviews=ReviewOptions("applied", drop_rejected=True), only=rows)
+    table = result_table(case, run, reviews=ReviewOptions("applied", drop_rejected=True), only=rows)
     ordered = timeline_table(table, column)
     write_table(ordered, expanded(file))
     return len(ordered.rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evaluation.places import Group, LoggedRecord, score_groups
 from evaluation.task import Document, Result, Splits, Task, read_lines
+from shared_data import DATA
 
 HERE = Path(__file__).resolve().parent
 FILE = "police/williamstown_logs.jsonl"
@@ -40,7 +41,7 @@ TASK = Task(
     about="the places of each type of event in a police log (Williamstown)",
     origin="entries of a police log with id, datetime, street, narrative and gold.call_reason, one JSON object each",
     pipeline=HERE / "casefiles.yaml",
-    data=HERE.parents[3] / "shared" / "data",
+    data=DATA,
     files=(FILE,),
     dataset="log",
     main_metric="type_f1",

@@ -10,6 +10,7 @@ from typing import Any
 from evaluation.agreement import Agreement, average
 from evaluation.spans import Span, match_spans, names_found
 from evaluation.task import Document, Result, Splits, Task, read_lines
+from shared_data import DATA
 
 HERE = Path(__file__).resolve().parent
 FILE = "cuad/contracts.jsonl"
@@ -57,7 +58,7 @@ TASK = Task(
     about="spans of 41 types of clauses in contracts (CUAD)",
     origin="CUAD v1, The Atticus Project (atticusprojectai.org/cuad), one JSON object per contract",
     pipeline=HERE / "contracts.yaml",
-    data=HERE.parents[3] / "shared" / "data",
+    data=DATA,
     files=(FILE,),
     dataset="contracts",
     main_metric="f1",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evaluation.reactions import CodeBook, score_ranked
 from evaluation.task import Document, Result, Splits, Task, read_lines
+from shared_data import DATA
 
 HERE = Path(__file__).resolve().parent
 FILE = "medical/ade_cases.jsonl"
@@ -40,7 +41,7 @@ TASK = Task(
     about="which of 24,369 reaction terms a case report is about, ranked (ADE corpus, BioDEX terms)",
     origin="the ADE corpus (case reports with gold_pairs) and the reaction terms of BioDEX",
     pipeline=HERE / "reactions.yaml",
-    data=HERE.parents[3] / "shared" / "data",
+    data=DATA,
     files=(FILE, TERMS),
     dataset="cases",
     tables={"terms": TERMS},

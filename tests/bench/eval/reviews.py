@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluation.reviews import Picked, Review, score_picked
 from evaluation.task import Document, Result, Splits, Task, read_lines
+from shared_data import DATA
 
 HERE = Path(__file__).resolve().parent
 FILE = "steam_reviews/reviews.jsonl"
@@ -45,7 +46,7 @@ TASK = Task(
     about="positive and negative reviews of a game, in the order of hours played (Steam)",
     origin="reviews of games on Steam with review_id, appid, hours, voted_up and review, one JSON object per review",
     pipeline=HERE / "reviews.yaml",
-    data=HERE.parents[3] / "shared" / "data",
+    data=DATA,
     files=(FILE,),
     dataset="games",
     main_metric="hallucination_rate",

@@ -11,7 +11,6 @@ from engine.cli.interrupting import run_interruptible
 from engine.executor.run import RunOptions
 from engine.executor.translation import open_case
 from engine.optimizer.build_options import BuildOptions, check_minutes
-from engine.optimizer.local_agents import agents_over
 from engine.worker.builds import BuildJob, make_ready_build, run_build
 from engine.worker.jobs import NewModels
 from evaluation.running import document_ids
@@ -68,7 +67,7 @@ def build_for(
     ready = make_ready_build(job, models)
     watch = choose_build_watch(quiet=False, json_events=False)
     with open_case(job.case) as case, watch:
-        result = run_interruptible(run_build(ready, case, models, watch.take, new_agents=agents_over))
+        result = run_interruptible(run_build(ready, case, models, watch.take))
         rows = result.search.evaluation.sample.datasets[task.dataset]
         tried = tried_plans(result, task, task.documents("sample", data), document_ids(case, rows, task))
     is_own = result.choice.plan == result.user.id

@@ -7,11 +7,12 @@ calls, which fail on small models; a forced schema where DocETL 0.3.0 reads tool
 """
 
 import json
-import os
 import re
 import sys
 import time
 from pathlib import Path
+
+from litellm_offline import settle_environment, warm_up
 
 LONG_SECONDS = 3000
 """A reply may wait behind others for minutes: the default of 120 s would ask again."""
@@ -26,11 +27,13 @@ def main(arguments):
     pipeline, rows, base_url, threads, folder = arguments
     into = Path(folder).resolve()
     into.mkdir(parents=True, exist_ok=True)
-    settle_environment(into)
+    settle_environment(DOCETL_HOME_DIR=str(into))  # a fresh cache of replies for every run
     body = translate(read_yaml(pipeline), Path(rows), base_url, into)
     costs = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
     from docetl.runner import DSLRunner
+    from docetl.utils import count_tokens
 
+    count_tokens("Hello", "openai/local")
     warm_up(base_url)
     watch_calls(costs)
     runner = DSLRunner(body, max_threads=int(threads))
@@ -39,31 +42,6 @@ def main(arguments):
     told = {"seconds": time.perf_counter() - began, **costs, "rows": result}
     (into / "peer.json").write_text(json.dumps(told, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     return 0
-
-
-def settle_environment(folder):
-    """Start offline: litellm's own price list and tokenizer files; a fresh cache of replies for every run."""
-    os.environ.update(
-        LITELLM_LOCAL_MODEL_COST_MAP="True",
-        OPENAI_API_KEY="none",
-        DOCETL_HOME_DIR=str(folder),
-        HF_HUB_OFFLINE="1",
-    )
-    import importlib.util
-
-    spec = importlib.util.find_spec("litellm")
-    cached = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(cached)
-
-
-def warm_up(base_url):
-    """Ask for one token before the clock starts: the first call of litellm loads tokenizers and clients."""
-    from docetl.utils import count_tokens
-    from litellm import completion
-
-    count_tokens("Hello", "openai/local")
-    hello = [{"role": "user", "content": "Hello"}]
-    completion(model="openai/local", messages=hello, max_tokens=1, api_base=base_url)
 
 
 def read_yaml(path):

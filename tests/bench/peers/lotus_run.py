@@ -12,7 +12,6 @@ operator is done as somebody who knows LOTUS would do it, with pandas for what n
 """
 
 import json
-import os
 import re
 import sys
 import time
@@ -27,6 +26,8 @@ def main(arguments):
     pipeline, rows, base_url, threads, folder = arguments
     into = Path(folder).resolve()
     into.mkdir(parents=True, exist_ok=True)
+    from litellm_offline import settle_environment, warm_up
+
     settle_environment()
     import lotus
     import pandas as pd
@@ -206,24 +207,6 @@ def json_schema(kind):
         fields = {name.strip(): json_schema(inner) for name, inner in parts.items()}
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {"type": kind}
-
-
-def warm_up(base_url):
-    """Ask for one token before the clock starts: the first call of litellm loads tokenizers and clients."""
-    from litellm import completion
-
-    hello = [{"role": "user", "content": "Hello"}]
-    completion(model="openai/local", messages=hello, max_tokens=1, api_base=base_url)
-
-
-def settle_environment():
-    """Start offline: litellm's own price list and tokenizer files."""
-    import importlib.util
-
-    os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", OPENAI_API_KEY="none", HF_HUB_OFFLINE="1")
-    spec = importlib.util.find_spec("litellm")
-    cached = Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(cached)
 
 
 if __name__ == "__main__":

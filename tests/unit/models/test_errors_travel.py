@@ -14,9 +14,9 @@ from models.gguf import BadModelFile
     "error",
     [
         ModelError("plain"),
-        PromptTooLong(prompt_tokens=9000, reply_tokens=256, context_tokens=8192, what="the prompt"),
+        PromptTooLong(prompt_tokens=9000, reply_tokens=256, context_tokens=8192),
         OutOfTokens("cut", partial='{"a":', advice="own advice"),
-        TimedOut(seconds=2.5, partial="{"),
+        TimedOut(seconds=2.5),
         ModelCrashed("gone", advice="again"),
         WeightsCorrupt("wrong hash"),
         BadModelFile("x.gguf: cut", advice="download again"),

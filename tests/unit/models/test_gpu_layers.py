@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,8 @@ from models.gpu_layers import (
     needs_of,
     rooms_on,
 )
-from models.hardware import Gpu, inspect_hardware
-from models.llama import LlamaSettings
+from models.hardware import Gpu
+from models.llama_runtime import LlamaSettings
 from models.opening import open_fitted, open_here
 from models.protocol import ModelSpec
 
@@ -82,14 +81,14 @@ def test_the_needs_of_a_file_are_its_tensors_and_the_cache_of_its_context(tmp_pa
     assert needs == LayerNeeds(TensorBytes((1000, 800), 200), 28672 * cells, 64 * 1024**2 + 512 * 3 * 4)
 
 
-def test_without_a_card_or_a_build_for_it_nothing_goes_there(tmp_path):
+def test_without_a_card_or_a_build_for_it_nothing_goes_there(tmp_path, monkeypatch):
     path = model_file(tmp_path)
-    here = replace(inspect_hardware(), gpus=())
-    assert choose_for_machine(path, 512, supports_gpu=never_asked, hardware=here).layers == 0
-    card = replace(here, gpus=(Gpu("L4", 24 * GIB, "cuda", 20 * GIB),))
-    built_for_cpu = choose_for_machine(path, 512, supports_gpu=lambda: False, hardware=card)
+    monkeypatch.setattr("models.gpu_layers.find_gpus", tuple)
+    assert choose_for_machine(path, 512, supports_gpu=never_asked).layers == 0
+    monkeypatch.setattr("models.gpu_layers.find_gpus", lambda: (Gpu("L4", 24 * GIB, "cuda", 20 * GIB),))
+    built_for_cpu = choose_for_machine(path, 512, supports_gpu=lambda: False)
     assert (built_for_cpu.layers, "processor" in built_for_cpu.reason) == (0, True)
-    assert choose_for_machine(path, 512, supports_gpu=lambda: True, hardware=card).layers == 3
+    assert choose_for_machine(path, 512, supports_gpu=lambda: True).layers == 3
 
 
 def never_asked() -> bool:

@@ -9,6 +9,7 @@ import shutil
 import struct
 import sys
 import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from filelock import FileLock
 from gguf_files import TEXT, gguf, number, pair, text
 from model_folders import write_folder
 
-from models import bundled, carrying, own_models, placing, verification
+from models import carrying, own_models, placing, verification
 from models import catalog as catalog_module
 from models import install as install_module
 from models.cache_place import models_folder
@@ -91,7 +92,7 @@ def index(tmp_path, monkeypatch):
 
 
 def use(monkeypatch, *entries: CatalogEntry) -> None:
-    for module in (bundled, carrying, catalog_module, install_module, own_models):
+    for module in (carrying, catalog_module, install_module, own_models, placing):
         monkeypatch.setattr(module, "catalog", lambda: entries)
 
 
@@ -344,6 +345,20 @@ def test_adding_a_catalogue_model_by_hand_installs_it(index, tmp_path):
     assert add(by_hand).entry == entry()
     assert install("tiny", fetch=index) == models_folder() / "tiny.gguf"
     assert index.asked == []
+
+
+def test_what_a_killed_program_left_is_removed_when_the_next_model_is_added(index, tmp_path):
+    own = tmp_path / "own.gguf"
+    own.write_bytes(WEIGHTS)
+    add(own)
+    old, new = models_folder() / ".adding-old", models_folder() / ".adding-new"
+    for left in (old, new):
+        left.mkdir()
+        (left / "weights").write_bytes(b"half")
+    day_before = time.time() - placing.LONGEST_SECONDS - 60
+    os.utime(old, (day_before, day_before))
+    add(own, name="other")
+    assert sorted(path.name for path in models_folder().glob(".adding-*")) == [".adding-new"]
 
 
 def test_adding_another_file_of_the_same_name_is_refused(index, tmp_path):

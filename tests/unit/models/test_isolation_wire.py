@@ -74,9 +74,9 @@ def test_a_description_comes_back_as_it_was():
 
 ERRORS = [
     ModelError("odd", advice="Do this."),
-    PromptTooLong(prompt_tokens=9000, reply_tokens=256, context_tokens=8192, what="the prompt"),
+    PromptTooLong(prompt_tokens=9000, reply_tokens=256, context_tokens=8192),
     OutOfTokens("cut", partial='{"a": "\ud800', advice="Ask for less."),
-    TimedOut(seconds=2.5, partial="{"),
+    TimedOut(seconds=2.5),
     InvalidSchema("no such type"),
     ModelCrashed("gone"),
     ModelMissing("not here"),

@@ -19,7 +19,8 @@ import models.llama
 from models.environment import LEAST_CONTEXT
 from models.errors import InvalidSchema, ModelCrashed, ModelError, OutOfTokens, PromptTooLong
 from models.guides import GuideCompiler
-from models.llama import MOST_SLOTS, LlamaBackend, LlamaSettings
+from models.llama import LlamaBackend
+from models.llama_runtime import MOST_SLOTS, LlamaSettings
 from models.protocol import ModelBackend, Reply, Request, Sampling, Segment
 
 END = 256
@@ -45,7 +46,7 @@ class FakeRuntime:
     chat_template = None
 
     def __init__(self, path: Path, settings: Any) -> None:
-        self.cells = settings.cells or 2048
+        self.cells = settings.context_tokens or 2048
         self.histories: dict[int, list[int]] = {}
         self.gate = threading.Event()
         self.gate.set()

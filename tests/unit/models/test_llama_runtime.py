@@ -9,7 +9,7 @@ import pytest
 from models import llama_runtime
 from models.errors import ModelCrashed, ModelError
 from models.gguf import RecurrentModel
-from models.llama_runtime import LlamaRuntime, RuntimeSettings
+from models.llama_runtime import LlamaRuntime, LlamaSettings
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_model_that_llama_cpp_calls_recurrent_is_freed_and_refused(monkeypatch
         monkeypatch.setattr(llama_runtime.lc, name, lambda model, answer=name == kind: answer)
     monkeypatch.setattr(llama_runtime.lc, "llama_model_free", freed.append)
     with pytest.raises(RecurrentModel, match=r"new\.gguf"):
-        LlamaRuntime(Path("new.gguf"), RuntimeSettings(cells=512, sequences=1, threads=1))
+        LlamaRuntime(Path("new.gguf"), LlamaSettings(context_tokens=512, running=1, kept=0, threads=1))
     assert freed == [7]
 
 

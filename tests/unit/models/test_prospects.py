@@ -9,7 +9,6 @@ import pytest
 
 from models import prospects as module
 from models.fitting import SPARE_BYTES, choose_context
-from models.hardware import MemoryEstimate
 from models.model_header import Needs
 from models.prospects import is_slow, prospects
 from models.protocol import ModelSpec
@@ -21,10 +20,10 @@ RATES = Rates(200.0, 50.0, 4.0, "2026-01-02T03:04:05+00:00")
 
 
 def status(name="m", *, size=GB, kv=GB, free=10 * GB, context=32768, kind="language", **changes):
-    memory = MemoryEstimate(size, kv, 0, free + SPARE_BYTES)
+    needs = Needs(size, kv // context if context else 0, 0, context)
     return ModelStatus(
         id=name, title=name, kind=kind, purpose="", licence="", bytes=size, is_default=False, installed=True,
-        path=Path(name), context_tokens=context, memory=memory, sha256=name, **changes,
+        path=Path(name), needs=needs, available_bytes=free + SPARE_BYTES, sha256=name, **changes,
     )  # fmt: skip
 
 
@@ -83,7 +82,7 @@ def test_a_context_beyond_the_memory_is_named(measured):
 def test_the_context_that_is_named_is_one_with_which_the_model_opens(measured, free):
     """The second leaves nothing for the other programs: opening refuses the whole context, so it is not promised."""
     needs = Needs(2 * GB, 100_000, 0, 32768)
-    (found,) = prospects([replace(status(), memory=needs.memory(32768, free))])
+    (found,) = prospects([replace(status(), needs=needs, available_bytes=free)])
     assert found.most_context is not None
     spec = ModelSpec("llama", "m", "/no/such.gguf", "0" * 64)
     assert choose_context(spec, needs, found.most_context, free - SPARE_BYTES) == found.most_context

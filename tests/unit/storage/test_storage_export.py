@@ -19,7 +19,7 @@ from storage.export.cells import cell_text, safe_text
 from storage.export.csv import CsvOptions, write_csv
 from storage.export.files import SUFFIXES, check_suffix, write_table
 from storage.export.json import write_jsonl
-from storage.export.table import Citation, ResultRow, ResultTable, citation_columns, citation_text, inner_value
+from storage.export.table import Citation, ResultRow, ResultTable, citation_text, inner_value
 from storage.export.xlsx import write_xlsx
 from storage.ledger import DocumentSums, FateRecord, Ledger, OperatorSums
 from storage.rows import RowRecord
@@ -135,7 +135,8 @@ def test_citations_are_compact() -> None:
 
 
 def test_citation_columns_never_clash() -> None:
-    assert citation_columns(("a", "a_source", "b")) == ("a_source_", "a_source_source", "b_source")
+    table = ResultTable(("a", "a_source", "b"), ())
+    assert table.source_columns == ("a_source_", "a_source_source", "b_source")
 
 
 def test_a_path_leads_inside_a_cell() -> None:

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from storage.case import Case
-from storage.vectors import AT_ONCE
+from storage.topic import AT_ONCE
 
 MODEL = "a" * 64
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.answers.checking import Checker
-from engine.answers.contradicting import contradict
 from engine.answers.rivals import likely_values, rival_values
 from engine.answers.shown import Shown
-from engine.answers.specs import Leaf, answer_type
+from engine.answers.specs import answer_type, contradict
+from engine.language.schema_types import Value
 from engine.text.numbered_text import NumberedText
 
 DATE, AMOUNT = answer_type("date"), answer_type("amount")
@@ -27,7 +27,7 @@ def places(rivals):
 def rivals(*lines, answered, kind=DATE, question=QUESTION, shown=None):
     there = show(*lines, shown=shown)
     item = Checker(there, ("verbatim",)).item(
-        Leaf(kind), {"spans": [{"line_start": answered[0], "line_end": answered[0]}], "value": answered[1]}
+        Value(kind), {"spans": [{"line_start": answered[0], "line_end": answered[0]}], "value": answered[1]}
     )
     return rival_values(kind, question, there, [item])
 

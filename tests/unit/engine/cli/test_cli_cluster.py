@@ -61,7 +61,7 @@ def test_the_environment_names_a_cluster_and_allows_none(
 
 def test_another_program_can_order_a_cluster() -> None:
     from engine.worker.commands import RunCommand
-    from engine.worker.orders import run_job
+    from engine.worker.work import run_job
 
     order = RunCommand(pipeline=Path("p.yaml"), cluster="lab:6379", allow_host=("lab:6379",))
     settings = run_job(order).settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from case_counts import count_replies
@@ -16,6 +18,7 @@ from scripted_cases import RECORDS
 
 from engine.cli.watching import JsonWatch
 from engine.executor.events import ModelLoading, ModelWorking
+from engine.executor.sources import ingest
 from storage.case import Case
 from tests.unit.engine.cli.test_cli_encryption import at_a_terminal
 
@@ -123,6 +126,23 @@ def test_a_second_ctrl_c_leaves_at_once_and_loses_no_reply(pipeline: Path, tmp_p
     with start(pipeline, calls, "0") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_ctrl_c_stops_reading_and_keeps_what_was_read(
+    redwell: Any, pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def pressed(*given: Any, **options: Any) -> None:
+        await ingest(*given, **options, first=1)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("engine.cli.ingest.ingest_folder", pressed)
+    result = redwell("ingest", "records", "--case", "c.redwell")
+    assert result.exit_code == 130
+    assert "Stopped. Files read so far are kept" in result.stderr
+    with Case(Path("c.redwell"), read_only=True) as case:
+        assert case.listing.count_documents() == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from made_pdfs import bounded_policy, truncated_policy
 
-from engine.completeness.ends import Finding
-from engine.completeness.judge import judge_completeness
+from engine.completeness.judge import Finding, judge_completeness
 from engine.documents.document import Document
 from engine.documents.options import ParseOptions
 from engine.documents.outline import outline_of
@@ -45,7 +44,6 @@ def test_truncated(tmp_path: Path) -> None:
     assert report.findings == (
         Finding(
             "numbering",
-            "after",
             "truncated",
             f"the list goes on after what was shown: '(f)' stands on line {f}",
             Span(f, f),
@@ -64,7 +62,6 @@ def test_bounded(tmp_path: Path) -> None:
     assert report.findings == (
         Finding(
             "heading",
-            "after",
             "bounded",
             f"a new heading bounds it: 'Section 5. Coverage Limits' on line {heading}",
             Span(heading, heading),

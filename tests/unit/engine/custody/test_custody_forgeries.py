@@ -15,8 +15,7 @@ from invented_results import make_results
 from engine.documents.options import ParseOptions
 from engine.worker import report
 from engine.worker.queries.desk import Desk
-from engine.worker.queries.results import changes
-from engine.worker.queries.reviews import correct
+from engine.worker.queries.registry import find_query
 from storage import checksums
 from storage.codec import pack, unpack
 
@@ -73,6 +72,10 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path, lambda event: None, lambda: None)
     yield made
     made.close()
+
+
+def ask(desk: Desk, name: str, case: Path, **given: str) -> str:
+    return find_query(name).ask(desk, {"case": str(case), "run": "1", **given})
 
 
 def flat(text: str) -> str:
@@ -139,9 +142,9 @@ def test_trace_warns_and_ends_with_1(case: Path, redwell, forge: Callable[[Path]
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_the_window_is_told(case: Path, desk: Desk, forge: Callable[[Path], str]) -> None:
-    assert not changes(desk, case=str(case), run="1")
+    assert not ask(desk, "results.changes", case)
     told = forge(case)
-    assert told in changes(desk, case=str(case), run="1")
+    assert told in ask(desk, "results.changes", case)
 
 
 def test_rows_that_are_as_they_were_can_be_exported_alone(case: Path, redwell) -> None:
@@ -151,8 +154,8 @@ def test_rows_that_are_as_they_were_can_be_exported_alone(case: Path, redwell) -
 
 
 def test_a_correction_by_a_reviewer_is_no_forgery(case: Path, redwell, desk: Desk) -> None:
-    correct(desk, case=str(case), run="1", row="row0", column="officer", text="Daniel P. Harmon")
-    assert not changes(desk, case=str(case), run="1")
+    ask(desk, "reviews.correct", case, row="row0", column="officer", text="Daniel P. Harmon")
+    assert not ask(desk, "results.changes", case)
     result = redwell("export", case, "--reviews", "applied", "--out", "out.csv")
     assert result.exit_code == 0, result.output
     assert "Daniel P. Harmon" in Path("out.csv").read_text()
@@ -160,7 +163,7 @@ def test_a_correction_by_a_reviewer_is_no_forgery(case: Path, redwell, desk: Des
 
 
 def test_a_forged_correction_is_told_where_reviews_are_written(case: Path, redwell, desk: Desk) -> None:
-    correct(desk, case=str(case), run="1", row="row0", column="officer", text="Daniel P. Harmon")
+    ask(desk, "reviews.correct", case, row="row0", column="officer", text="Daniel P. Harmon")
     with contextlib.closing(sqlite3.connect(case)) as connection:
         checksums.keep(connection)  # who knows how computes them anew
         connection.execute("UPDATE review_edits SET body = ?", [pack({"value": "Ana Ruiz", "note": ""})])

@@ -1,11 +1,13 @@
 """Ed25519 against the vectors of RFC 8032 and openssl; keys in files; signed manifests."""
 
+import errno
 import json
 import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -114,6 +116,17 @@ def test_a_key_is_kept_for_its_user_alone_and_under_its_passphrase(tmp_path: Pat
     with pytest.raises(UsageError, match="cannot be written"):
         new_key(open_key, "")
     assert read_key(open_key) == made
+
+
+def test_half_a_key_does_not_stay_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(body: object, file: TextIO, *, indent: int) -> None:
+        file.write("{")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("engine.custody.keys.json.dump", full)
+    with pytest.raises(UsageError, match="cannot be written to .*: No space left on device"):
+        new_key(tmp_path / "new.key", "")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": "redwell signing key 1"}', "\xff"])

@@ -33,7 +33,7 @@ def test_no_column_of_a_data_file_is_written_over():
 
 
 def test_a_name_is_free_that_is_no_field_of_rows_or_operators():
-    site = Site.at(PLAN, Place("more", 0), FACTS)
+    site = Site(PLAN, Place("more", 0), FACTS)
     taken = ("filename", "seen", "last_notes", "officer", "person")
     assert [free_field(site, name) for name in taken] == [f"{name}_2" for name in taken]
     assert free_field(site, "find_row") == "find_row"

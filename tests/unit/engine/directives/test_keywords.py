@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.directives.keywords import keyword_condition, keywords_of
+from engine.directives.deterministic_compression import keyword_condition
+from engine.directives.passages import keywords_of
 from engine.language.expressions import RowExpression
 from engine.loader import parse_pipeline
 from engine.operators.map import Map

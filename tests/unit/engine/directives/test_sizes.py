@@ -1,7 +1,7 @@
 """Sizes of chunks and batches, and what is shown around a chunk."""
 
 from engine.directives.batched_folding import batch_sizes
-from engine.directives.chunking import BASE_WINDOWS, Window, chunk_sizes, windows
+from engine.directives.document_chunking import BASE_WINDOWS, Window, chunk_sizes, windows
 
 
 def test_chunks_take_from_a_fifth_to_four_fifths_of_the_context():

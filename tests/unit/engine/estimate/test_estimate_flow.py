@@ -68,6 +68,24 @@ def test_a_limit_of_kept_rows_bounds_what_follows(rows) -> None:
     assert (found["keep", False].calls, found["list", False].calls) == (Guess.known(10), Guess(0, 3, 3))
 
 
+CODE = "  - {name: first, type: KIND, limit: 3, code: 'def transform(doc): return {}'}"
+
+
+@pytest.mark.parametrize(("kind", "calls"), [("code_map", Guess.known(3)), ("code_filter", Guess(0, 3, 3))])
+def test_a_limit_of_code_bounds_what_follows(rows, kind, calls) -> None:
+    found, _ = estimated(pipeline(rows, f"{CODE.replace('KIND', kind)}\n{MAP}"), rewrite=False)
+    assert found["list", False].calls == calls
+
+
+def test_a_limit_of_groups_bounds_what_is_asked_and_what_follows(rows) -> None:
+    reduce = (
+        '  - {name: sum, type: reduce, reduce_key: text, limit: 2, prompt: "{{ inputs[0].text }}", '
+        "output: {schema: {n: integer}}}"
+    )
+    found, _ = estimated(pipeline(rows, f"{reduce}\n{MAP.replace('input.text', 'input.n')}"))
+    assert found["sum", False].calls == found["list", False].calls == Guess(1, 2, 2)
+
+
 def test_a_filter_that_decides_early_is_asked_once(rows) -> None:
     found, _ = estimated(pipeline(rows, f"{MAP}\n{KEEP}"))
     assert found["keep", True].calls == Guess.known(10)

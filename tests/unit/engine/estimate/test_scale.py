@@ -28,34 +28,34 @@ MACHINE = '[[machine]]\nname = "box"\nprompt_per_second = 100\nsampled_per_secon
 
 
 def sources() -> dict[str, Source]:
-    records = Source("records", [Item("a", {"text": 3000, "filename": 5}), Item("b", {"text": 1000, "filename": 5})])
+    records = Source("records", [Item("a", {"text": 2695, "filename": 5}), Item("b", {"text": 895, "filename": 5})])
     return {"names": Source("names", [Item("x", {"name": 10})]), "records": records}
 
 
 def test_documents_multiply_the_largest_dataset() -> None:
-    grown = scaled(sources(), Corpus(documents=500), 1800)
+    grown = scaled(sources(), Corpus(documents=500))
     assert grown["names"] == sources()["names"]
     assert grown["records"].times == 250
-    assert grown["records"].items[0].characters == {"text": 3000, "filename": 5}
-    assert pages_of(grown, Corpus(documents=500), 1800) == pytest.approx((4010 * 250 + 10) / 1800)
+    assert grown["records"].items[0].characters == {"text": 2695, "filename": 5}
+    assert pages_of(grown, Corpus(documents=500)) == pytest.approx((3600 * 250 + 10) / 1800)
 
 
 def test_pages_and_documents_lengthen_the_text() -> None:
-    grown = scaled(sources(), Corpus(documents=10, pages=100), 2005)
-    # 100 pages x 2,005 characters over 10 documents are 20,050 each; the sample's have 2,005.
-    assert [item.characters["text"] for item in grown["records"].items] == [30_000, 10_000]
+    grown = scaled(sources(), Corpus(documents=10, pages=100))
+    # 100 pages x 1,800 characters over 10 documents are 18,000 each; the sample's have 1,800.
+    assert [item.characters["text"] for item in grown["records"].items] == [26_950, 8_950]
     assert grown["records"].times == 5
     assert "10 times as long" in grown["records"].assumed.replace("10.00", "10")
 
 
 def test_pages_alone_take_more_documents_of_the_same_length() -> None:
-    grown = scaled(sources(), Corpus(pages=20), 2005)
-    assert grown["records"].times == 10  # 20 pages x 2,005 / 2,005 characters a document = 20 documents
+    grown = scaled(sources(), Corpus(pages=20))
+    assert grown["records"].times == 10  # 20 pages x 1,800 / 1,800 characters a document = 20 documents
 
 
 def test_no_size_changes_nothing() -> None:
-    assert scaled(sources(), Corpus(), 1800) == sources()
-    assert scaled({}, Corpus(documents=4), 1800) == {}
+    assert scaled(sources(), Corpus()) == sources()
+    assert scaled({}, Corpus(documents=4)) == {}
 
 
 @pytest.mark.parametrize("size", [{"documents": 0}, {"pages": -1}])

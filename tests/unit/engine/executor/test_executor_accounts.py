@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 from scripted_run import pipeline, write_jsonl
 
-from engine.executor.calls import Account, LostRows, check_complete
 from engine.executor.events import RunFinished
 from engine.executor.run import fate_records
+from engine.executor.stages import Account, LostRows, check_complete
 from engine.operators.base import Failed, Operator, Outcome, Rejected
 from engine.operators.map import Map
 from engine.operators.registry import REGISTRY

@@ -101,7 +101,7 @@ REDUCE_NAMES = """
 
 
 def cut_fold(request: Any) -> Any:
-    begin = '{"scratchpad": "", "output": ' if request.purpose.task.startswith("fold") else ""
+    begin = '{"output": ' if request.purpose.task.startswith("fold") else ""
     raise OutOfTokens("the reply repeats itself after 9 tokens", partial=begin + '{"names": ["Ann", "Bo", "Ann", "Ce')
 
 
@@ -115,3 +115,20 @@ def test_a_group_whose_list_was_cut_keeps_what_is_complete(bench, tmp_path, fold
     notes = [d.record for d in desk.case.ledger.decisions(result.run_id, "list_names")]
     assert {(note.verdict, note.by) for note in notes} == {("incomplete", "max_tokens")}
     assert all("of names the first 2 are kept" in note.detail for note in notes)
+
+
+def test_a_fold_whose_notes_were_cut_keeps_its_output_and_what_there_is_of_them(bench, tmp_path) -> None:
+    def cut_in_notes(request: Any) -> Any:
+        begin = '{"output": {"names": ["Ann", "Bo"]}, "scratchpad": "Ann was named on'
+        raise OutOfTokens("the reply was not complete after 9 tokens (limit 9)", partial=begin)
+
+    rows = [{"station": "North", "text": str(number)} for number in range(4)]
+    desk = bench(backend=ScriptedBackend(cut_in_notes))
+    source = REDUCE_NAMES.replace("FOLD", "fold_batch_size: 2, persist_intermediates: true,")
+    result = asyncio.run(desk.run(pipeline(write_jsonl(tmp_path / "in.jsonl", rows), source)))
+    (row,) = desk.values(result)
+    assert row["names"] == ["Ann", "Bo"]
+    assert [step["scratchpad"] for step in row["_list_names_intermediates"]] == ["Ann was named on"] * 2
+    assert desk.of(RowFailed) == []
+    notes = [d.record for d in desk.case.ledger.decisions(result.run_id, "list_names")]
+    assert [note.detail.count("the answer is complete") for note in notes] == [1]

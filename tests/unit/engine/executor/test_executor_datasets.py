@@ -14,6 +14,7 @@ from scripted_run import PLAIN, write_jsonl, write_texts
 
 from engine.custody.manifest import sources_of
 from engine.custody.recording import remove_documents
+from engine.documents.pool import ParserPool
 from engine.errors import UsageError
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.run import RunOptions
@@ -280,6 +281,21 @@ def test_a_workbook_as_text_in_the_shape_of_docetl(bench, tmp_path) -> None:
         parsing = f"[{{function: xlsx_to_string, input_key: f{arguments}}}]"
         result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
         assert desk.values(result)[0]["text"] == text
+
+
+def test_a_workbook_that_no_child_reads_as_rows_fails_its_row(bench, tmp_path, monkeypatch) -> None:
+    async def forged(pool, path, *, sheet, scratch):
+        (scratch / "forged").write_text('["One", [1]]\n', encoding="utf-8")
+        return scratch / "forged"
+
+    monkeypatch.setattr(ParserPool, "rows", forged)
+    sheets(tmp_path / "a.xlsx", One=[["k"], [1]])
+    write_jsonl(tmp_path / "rows.jsonl", [{"f": "a.xlsx"}])
+    desk = bench()
+    parsing = "[{function: xlsx_to_string, input_key: f}]"
+    result = desk.run_again(over(f"{{type: file, path: rows.jsonl, parsing: {parsing}}}", tmp_path))
+    (error,) = [f.record.error for f in desk.case.ledger.fates(result.run_id, "records", "failed")]
+    assert "a row is no object" in error
 
 
 def test_rows_whose_file_cannot_be_read_fail_and_the_others_go_on(bench, tmp_path) -> None:

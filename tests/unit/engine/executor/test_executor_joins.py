@@ -35,6 +35,25 @@ COMPLAINTS = [
 ROSTER = [{"id": 7, "name": "Diaz"}, {"id": 8, "name": "Kim"}]
 
 
+TWICE = """
+datasets:
+  a: {type: memory, data: [{id: 1, name: x}]}
+  b: {type: memory, data: [{id: 2, name: y}]}
+operations:
+  - {name: nobody, type: filter, condition: "false"}
+  - name: match
+    type: equijoin
+    comparison_prompt: "{{ left.name }} | {{ right.name }}"
+    blocking_conditions: ["left.name == right.name"]
+    how: left
+pipeline:
+  steps:
+    - {name: first, operations: [match: {left: a, right: b}]}
+    - {name: nothing, input: b, operations: [nobody]}
+    - {name: second, operations: [match: {left: a, right: nothing}]}
+"""
+
+
 def answer(request):
     left, right = prompt_of(request).split("\n")[0].split(" | ")
     return right in left
@@ -92,3 +111,9 @@ def test_a_left_join_with_nothing_on_the_right_has_the_fields_that_the_check_kno
         {"id_left": id, "about": about, "copies": copies, "id_right": None, "name": None} for id, about, copies in left
     ]
     assert bench.case.ledger.sums(result.run_id).adds_up
+
+
+def test_a_join_that_is_used_again_knows_the_fields_of_a_side_without_rows(tmp_path):
+    bench = Bench(tmp_path, answer)
+    result = bench.run_again(parse_pipeline(TWICE, directory=tmp_path))
+    assert bench.values(result) == [{"id_left": 1, "name_left": "x", "id_right": None, "name_right": None}]

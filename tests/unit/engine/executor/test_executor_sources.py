@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.message
 import gc
 import io
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -163,6 +164,21 @@ def test_a_file_that_is_mended_is_read_the_next_time(bench, folder) -> None:
     result = desk.run_again(pipeline(folder, LIST))
     assert (words(desk, result)[-1], result.exit_code) == (("c.txt", "gamma"), 0)
     assert desk.case.documents.failures() == []
+
+
+def test_a_bad_file_that_is_deleted_is_no_failure_any_more(bench, folder) -> None:
+    (folder / "inside").mkdir()
+    (folder / "c.txt").write_bytes(b"")
+    (folder / "inside" / "d.txt").write_bytes(b"")
+    desk = bench(first_word)
+    desk.case.documents.save_failure(str(folder.parent / "gone.txt"), None, "empty", "of another folder")
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 1
+    (folder / "c.txt").unlink()
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 1
+    assert [Path(failure.path).name for failure in desk.case.documents.failures()] == ["gone.txt", "d.txt"]
+    shutil.rmtree(folder / "inside")
+    assert desk.run_again(pipeline(folder, LIST)).exit_code == 0
+    assert [Path(failure.path).name for failure in desk.case.documents.failures()] == ["gone.txt"]
 
 
 def test_an_archive_that_is_mended_is_no_failure_any_more(bench, folder) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-import engine.executor.calls
+import engine.executor.stages
 import engine.frame.pipeline
 import engine.frame.signatures
 import engine.loader
@@ -48,7 +48,7 @@ async def run_match(node: Match, rows: tuple[Sequence[Row], Sequence[Row]], tool
 @pytest.fixture(autouse=True)
 def with_match(monkeypatch):
     kinds = {**REGISTRY, "match": Operator(Match, run_match)}
-    modules = engine.executor.calls, engine.operators.running, engine.frame.pipeline, engine.frame.signatures
+    modules = engine.executor.stages, engine.operators.running, engine.frame.pipeline, engine.frame.signatures
     for module in (*modules, engine.loader):
         monkeypatch.setattr(module, "REGISTRY", kinds)
     monkeypatch.setattr(Pipeline, "match", OperatorMethod("match"), raising=False)

@@ -37,7 +37,6 @@ class ScriptedTools:
         self.models = []
         self.embedded = []
         self.reports = []
-        self.trusts_code = False
         self.joined_fields = ((), ())
         self.record = CallRecord()
         self.models = []

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_tools import ScriptedTools, rows_of
 
-from engine.executor.calls import check_complete
+from engine.executor.stages import check_complete
 from engine.language.expressions import Expression
 from engine.language.schema import Schema
 from engine.language.templates import Template

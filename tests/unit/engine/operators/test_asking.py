@@ -56,7 +56,7 @@ async def test_a_prompt_that_is_too_long_names_operator_row_tokens_and_limit():
     outcome = await run(asking(), rows, ScriptedTools(answer, context_tokens=300))
     failed = outcome.failed[0]
     assert failed.row is rows[0]
-    assert failed.error.startswith(f"operator 'ask', row {rows[0].id} of memo.pdf: prompt has 5")
+    assert failed.error.startswith(f"operator 'ask', row {rows[0].id} of memo.pdf: the prompt has 5")
     assert "keeps 100 for the reply, but the model's context is 300 tokens" in failed.error
     assert "split + gather" in failed.advice
     assert len(outcome.rows) == 1

@@ -9,7 +9,7 @@ from engine.language.position import Where
 from engine.operators.filter import Filter
 from engine.operators.map import SAMPLES_TEMPERATURE, Map
 from engine.operators.parallel_map import ParallelMap
-from engine.operators.row_answers import sample_of
+from engine.operators.row_prompts import sample_of
 from models.errors import ModelCrashed
 
 PROMPT = template("Rate: {{ input.text }}")

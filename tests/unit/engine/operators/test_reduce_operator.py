@@ -125,7 +125,7 @@ async def test_folding_hands_output_and_scratchpad_from_batch_to_batch():
     assert third.startswith('so far=["Bo"] name=Ana name=Di')
     assert "Your notes so far:\nAna,Bo,Cy\n" in third
     assert ["More inputs follow" in p for p in (first, second, third)] == [True, True, False]
-    assert list(tools.requests[0].schema["properties"]) == ["scratchpad", "output"]
+    assert list(tools.requests[0].schema["properties"]) == ["output", "scratchpad"]
     assert [r.purpose.task for r in tools.requests] == ["fold 1-2 of 6", "fold 3-4 of 6", "fold 5-6 of 6"]
 
 

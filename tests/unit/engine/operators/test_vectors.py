@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.operators.packing import pack
+from engine.operators.cutting import pack
 from engine.operators.vectors import representatives, text_to_embed
 
 

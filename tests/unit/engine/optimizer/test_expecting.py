@@ -12,7 +12,7 @@ NAMES = ("switch_model", "second_reading", "document_chunking")
 
 
 def names(facts=None, gains=None):
-    site = Site.at(the_plan(), Place("report", 0), facts)
+    site = Site(the_plan(), Place("report", 0), facts or Facts())
     return [one.name for one, _ in promising([(directive(name), site) for name in NAMES], gains or {})]
 
 

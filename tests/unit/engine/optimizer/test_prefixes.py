@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.optimizer.prefixes import BLOCK, blocks_of
+from engine.optimizer.agent_client import BLOCK, blocks_of
 from models.protocol import Request, Segment
 
 TEXT = "".join(chr(97 + n % 26) for n in range(10 * BLOCK))

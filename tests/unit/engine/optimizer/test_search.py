@@ -130,16 +130,6 @@ def test_a_difference_of_ratings_must_be_more_than_chance(site, records, monkeyp
     assert prompts(result) == [chosen]
 
 
-def test_a_run_of_operators_is_matched_by_its_suffix(site, records, monkeypatch):
-    two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
-    joined = Toy("fuse", "sum", lambda nodes: [saying(nodes[-1], "fine {{ input.text }}")], length=2)
-    with toys(monkeypatch, joined):
-        result = site.build(pipeline(records, two))
-    (place,) = site.of(PlaceStarted)
-    assert (place.step, place.operators) == ("all", ("find", "sum"))
-    assert result.chosen.plan.steps[0].operators == ("sum",)
-
-
 def test_operators_are_optimised_left_to_right_each_on_what_was_chosen_before(site, records, monkeypatch):
     two = FIND + '  - {name: sum, type: map, prompt: "bad {{ input.found }}", output: {schema: {short: string}}}\n'
     second = Toy("second", "sum", lambda nodes: [saying(nodes[-1], "good {{ input.found }}")])
@@ -399,7 +389,7 @@ class Marking(Toy):
         return [Mark(mark=mark) for mark in self._marks]
 
     def apply(self, site, params):
-        node = site.nodes[-1]
+        node = site.operator
         return spliced(site, [saying(node, f"{node.prompt.text} +{params.mark}")])
 
 

@@ -55,7 +55,7 @@ def ask(tmp_path: Path, case: Path) -> Callable[..., Any]:
 
     def answer(name: str, /, **given: Any) -> Any:
         found = find_query(name)
-        return found.answer(desk, **arguments(found, json.loads(json.dumps(given))))
+        return found.ask(desk, arguments(found, json.loads(json.dumps(given))))
 
     return answer
 

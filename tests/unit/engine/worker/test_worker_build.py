@@ -11,9 +11,9 @@ from scripted_cases import make_folder
 from scripted_redwell import ScriptedModels, answer
 
 from engine.loader import load_pipeline
-from engine.worker.orders import build_job
 from engine.worker.protocol import BadCommand, read_command
 from engine.worker.session import Session
+from engine.worker.work import build_job
 
 PIPELINE = """
 datasets: {records: {type: folder, path: records}}

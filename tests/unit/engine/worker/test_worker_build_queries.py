@@ -9,20 +9,19 @@ import pytest
 from asking_worker import Window, play
 from building_redwell import PIPELINE, models
 from killable_build import score
-from scripted_build import FunctionRater, TemplateProposer, observe
+from scripted_build import FunctionRater, scripted_agents
 from scripted_cases import RECORDS, make_folder
 
 from engine.errors import UsageError
 from engine.loader import load_pipeline
-from engine.optimizer.build import Agents
 from engine.worker.queries.build import build_files, read_report
 from engine.worker.queue_file import add_entry
 
 
 @pytest.fixture
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    agents = Agents(TemplateProposer(), FunctionRater(score), observe)
-    monkeypatch.setattr("engine.worker.work.new_agents", lambda model, gold: agents)
+    for replaced, scripted in scripted_agents(FunctionRater(score)).items():
+        monkeypatch.setattr(replaced, scripted)
     monkeypatch.setattr("engine.worker.builds.other_models", lambda loaded, policy: ())
     make_folder(tmp_path)
     return tmp_path / "test.redwell"

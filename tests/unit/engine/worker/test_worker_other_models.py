@@ -9,7 +9,7 @@ import pytest
 from engine.loader import Loaded, load_pipeline
 from engine.optimizer.frontier import Policy
 from engine.worker.builds import other_models
-from models.hardware import MemoryEstimate
+from models.model_header import Needs
 from models.status import ModelStatus
 
 PIPELINE = """
@@ -55,6 +55,6 @@ def _status(name: str, size: int) -> ModelStatus:
         is_default=name == "middle",
         installed=True,
         path=Path(name),
-        context_tokens=8192,
-        memory=MemoryEstimate(0, 0, 0, 0),
+        needs=Needs(0, 0, 0, 8192),
+        available_bytes=0,
     )

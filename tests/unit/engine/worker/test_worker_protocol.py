@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.worker.exports import OutputOptions
-from engine.worker.orders import run_job
 from engine.worker.protocol import COMMANDS, BadCommand, read_command
+from engine.worker.work import run_job
 
 
 def test_a_run_command_becomes_a_job() -> None:

@@ -19,7 +19,6 @@ from engine.documents import codec
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
 from engine.worker.queries.desk import Desk
-from engine.worker.queries.documents import star
 from engine.worker.queries.registry import GROUPS, arguments, find_query
 from engine.worker.queries.search import pieces
 from storage.case import Case
@@ -331,14 +330,15 @@ def test_an_edit_waits_until_a_job_has_saved_a_long_document(
     desk = Desk(tmp_path, lambda event: None, no_models)
     with Case(case) as job, ThreadPoolExecutor(1) as edits:
         ids = tuple(entry.id for entry in job.documents.entries())
+        star, given = find_query("documents.star"), {"case": str(case), "documents": ids}
         with job.transaction():
-            edit = edits.submit(star, desk, case=str(case), documents=ids)
+            edit = edits.submit(star.ask, desk, given)
             time.sleep(0.5)
             assert not edit.done()
         assert edit.result(30) == list(ids)
         monkeypatch.setattr("storage.case.BESIDE_MILLISECONDS", 20)
         with job.transaction(), pytest.raises(CaseBusy) as caught:
-            edits.submit(star, desk, case=str(case), documents=ids).result(30)
+            edits.submit(star.ask, desk, given).result(30)
     assert "Redwell is saving a long document" in caught.value.advice
 
 

@@ -33,7 +33,7 @@ from engine.worker import page_images, work
 from engine.worker.contract.results import ShownRow
 from engine.worker.exports import ExportStopped, OutputOptions, write_outs
 from engine.worker.queries.desk import Desk
-from engine.worker.queries.reviews import correct
+from engine.worker.queries.registry import find_query
 from engine.worker.session import Session
 from models.errors import ModelError
 from storage.case import Case
@@ -533,17 +533,20 @@ def test_a_text_typed_over_no_value_is_read_as_the_others_of_its_column(tmp_path
         case.rows.save(run, "find", rows)
         case.runs.save_results(run, list(known), ["r0", "r1"])
     desk = Desk(tmp_path, lambda event: None, lambda: None)
-    given = {"case": str(path), "run": run, "row": "r0"}
-    assert correct(desk, column="who", text="USD 500", **given) == "USD 500"
-    assert correct(desk, column="fee", text="USD 500", **given) == shown(value_type("amount").cell("USD 500"))
+
+    def correct(**given: str) -> str:
+        return find_query("reviews.correct").ask(desk, {"case": str(path), "run": run, "row": "r0", **given})
+
+    assert correct(column="who", text="USD 500") == "USD 500"
+    assert correct(column="fee", text="USD 500") == shown(value_type("amount").cell("USD 500"))
     with pytest.raises(UsageError, match="cannot be read"):
-        correct(desk, column="fee", text="as agreed", **given)
-    assert correct(desk, column="days", text="12", **given) == "12"
+        correct(column="fee", text="as agreed")
+    assert correct(column="days", text="12") == "12"
     with pytest.raises(UsageError, match="is not a number"):
-        correct(desk, column="days", text="some", **given)
-    assert correct(desk, column="paid", text="yes", **given) == "yes"
-    assert correct(desk, column="acts", text="b; c", **given) == "b; c"
-    assert correct(desk, column="parts", text='[{"n": 2}]', **given) == '{"n": 2}'
+        correct(column="days", text="some")
+    assert correct(column="paid", text="yes") == "yes"
+    assert correct(column="acts", text="b; c") == "b; c"
+    assert correct(column="parts", text='[{"n": 2}]') == '{"n": 2}'
     with Case(path, read_only=True) as case:
         values = [stored.edit.value for stored in case.reviews.edits()]
     desk.close()
@@ -557,11 +560,8 @@ def test_a_cell_is_told_as_people_read_it_and_a_long_one_says_that_it_is_cut(tmp
         values = {"fee": fee, "parts": [{"fee": fee, "paid": True}], "text": "x" * 5000}
         case.rows.save(run, "find", [RowRecord("r0", values)])
         case.runs.save_results(run, list(values), ["r0"])
-    desk = Desk(tmp_path, lambda event: None, lambda: None)
-    given = {"case": str(path), "run": run}
-    (row,) = result_queries.page(desk, **given).rows
-    told = {name: result_queries.cell(desk, row="r0", column=name, **given).value for name in values}
-    desk.close()
+        (row,) = result_queries.page(case, run=run).rows
+        told = {name: result_queries.cell(case, run=run, row="r0", column=name).value for name in values}
     assert told == {"fee": shown(fee), "parts": [{"fee": shown(fee), "paid": "yes"}], "text": "x" * 5000}
     assert isinstance(row, ShownRow)
     assert (row.cells[2], row.cut) == ("x" * 4000 + "…", (2,))

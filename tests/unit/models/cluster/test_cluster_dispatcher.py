@@ -15,8 +15,8 @@ from models.cluster.dispatcher import (
     MOST_FRUITLESS,
     Dispatcher,
     DispatchSettings,
+    WorkerLost,
 )
-from models.cluster.worker import WorkerLost
 from models.errors import ModelCrashed, ModelError, OutOfTokens, WeightsCorrupt
 from models.protocol import Reply
 
@@ -416,7 +416,7 @@ async def test_another_context_on_a_later_node_is_refused() -> None:
     cluster.started[0].die()
     assert (await cluster.ask("q")[0]).value == "q"
     await turn(40)
-    assert [worker.node for worker in cluster.dispatcher.workers()] == ["n1"]
+    assert [place.worker.node for place in cluster.dispatcher._places if place.worker] == ["n1"]
     assert any("500 tokens" in text for text in cluster.told)
     await cluster.dispatcher.close()
 

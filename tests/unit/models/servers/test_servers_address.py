@@ -6,8 +6,9 @@ import socket
 
 import pytest
 
+from models.addresses import is_loopback, read_allowed
 from models.errors import AddressRefused, ModelError
-from models.servers.address import find_targets, is_address, is_local, read_address, read_place
+from models.servers.address import find_targets, is_address, read_address
 from models.servers.remembered import list_servers
 
 
@@ -87,7 +88,7 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_this_machine_needs_no_permission(host: str, lookups: list[str]) -> None:
     address = read_address(f"http://{host}:8080/v1")
-    assert is_local(address)
+    assert is_loopback(address.host)
     assert find_targets(address)
     assert lookups == []
 
@@ -95,7 +96,7 @@ def test_this_machine_needs_no_permission(host: str, lookups: list[str]) -> None
 @pytest.mark.parametrize("host", ELSEWHERE)
 def test_anything_else_is_refused_without_looking_it_up(host: str, lookups: list[str]) -> None:
     address = read_address(f"http://{host}:8080/v1")
-    assert not is_local(address)
+    assert not is_loopback(address.host)
     with pytest.raises(AddressRefused, match="not on this machine") as error:
         find_targets(address, ("10.0.0.1:8081", "example.org:80"))
     assert f"--allow-host {address.place}" in error.value.advice
@@ -103,14 +104,15 @@ def test_anything_else_is_refused_without_looking_it_up(host: str, lookups: list
 
 
 def test_an_allowed_name_is_looked_up_once_and_its_addresses_are_used(lookups: list[str]) -> None:
-    assert find_targets(read_address("http://Lab.lan:8000/v1"), (read_place("lab.LAN:8000"),)) == ("127.0.0.1",)
+    assert find_targets(read_address("http://Lab.lan:8000/v1"), ("lab.lan:8000",)) == ("127.0.0.1",)
     assert lookups == ["lab.lan"]
 
 
 @pytest.mark.parametrize("text", ["", "lab", "lab:", ":80", "http://lab:80", "lab:80/v1", "a@lab:80", "lab:x", "[::1"])
 def test_a_permission_names_host_and_port(text: str) -> None:
-    with pytest.raises(ModelError, match="HOST:PORT"):
-        read_place(text)
+    with pytest.raises(ModelError, match="is not an address") as error:
+        read_allowed([text])
+    assert "HOST:PORT" in error.value.advice
 
 
 def test_a_cache_that_is_a_file_is_said(tmp_path, monkeypatch):
