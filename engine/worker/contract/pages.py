@@ -30,7 +30,6 @@ class PageLine:
     number: int
     text: str
     box: list[float] | None
-    source: str
     hidden: str | None = None
 
 

@@ -74,7 +74,7 @@ def lines(case: Case, *, document: str, page: int, near: int | None = None) -> P
         width=at.width,
         height=at.height,
         total_lines=at.lines.last - at.lines.first + 1 if at.lines else 0,
-        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.source, ln.hidden) for ln in shown),
+        lines=tuple(PageLine(ln.number, ln.text, box_to_json(ln.box), ln.hidden) for ln in shown),
     )
 
 
