@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,7 @@ from engine.cli.passphrases import has_terminal
 from engine.cli.run_settings import EVERY, takes_settings
 from engine.cli.watching import choose_watch
 from engine.custody.manifest import with_manifests
+from engine.documents.leftovers import scratch_folder
 from engine.errors import UsageError
 from engine.executor.settings import RunSettings
 from engine.worker.crossings import refuse_foreign
@@ -82,8 +82,8 @@ def ask(  # noqa: PLR0913 - one parameter per option
         messages().print(styled(("Written ", "bold"), str(save)), soft_wrap=True)
     if not runs:
         return
-    with tempfile.TemporaryDirectory(prefix="redwell-ask-") as scratch:
-        file = save or Path(scratch) / "ask.yaml"
+    with scratch_folder() as scratch:
+        file = save or scratch / "ask.yaml"
         if save is None:
             file.write_text(text, encoding="utf-8")
         job = RunJob(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from engine.cli.interrupting import run_interruptible, run_program
 from engine.cli.local_models import LocalModels
 from engine.cli.run_settings import takes_settings
 from engine.cli.watching import Watch
+from engine.documents.leftovers import scratch_folder
 from engine.errors import UsageError
 from engine.evaluation import Gold, Located, Score, located, predicted_pairs, score
 from engine.executor.run import RunOptions, run_pipeline
@@ -79,11 +79,11 @@ def evaluate_case(folder: Path, *, case: Path | None, options: RunOptions) -> No
     if not pipelines:
         raise UsageError(f"there is no pipeline in {folder}", advice="Give a folder with a .yaml file.")
     table = Table("pipeline", "precision", "recall", "F1", "located", "on gold page", "seconds", "failed")
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         for path in pipelines:
             messages().print(f"running {path}")
             start = time.perf_counter()
-            kept = case or Path(scratch) / "eval.redwell"
+            kept = case or scratch / "eval.redwell"
             result, places, failed = _run(path, kept, gold, options)
             table.add_row(path.stem, *_figures(result, places), f"{time.perf_counter() - start:.0f}", str(failed))
             for name, pairs in (("wrong", result.wrong), ("missing", result.missing)):

@@ -19,7 +19,7 @@ from engine.disk import open_plain
 from engine.documents.codec import FORMAT, document_from_json
 from engine.documents.document import Document, Hidden, LineSource
 from engine.documents.drafts import ChildFailure, ChildFile, ParsedFile
-from engine.documents.leftovers import safe_name
+from engine.documents.extracted import safe_name
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 from engine.rows import DocumentId

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.disk import is_disk_full
 from engine.documents.drafts import ChildFailure, ChildFile, Contents
-from engine.documents.leftovers import Scratch, safe_name
+from engine.documents.extracted import Scratch, safe_name
 from engine.documents.options import ALWAYS_ALLOWED, MEBIBYTE, ParseOptions
 from engine.errors import DocumentError
 

@@ -12,7 +12,7 @@ from email.parser import BytesParser
 
 from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, text_page
 from engine.documents.encoding import decode, decode_declared
-from engine.documents.leftovers import Scratch
+from engine.documents.extracted import Scratch
 from engine.documents.web import html_lines, visible_text
 from engine.errors import DocumentError
 

@@ -8,7 +8,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 
 from engine.documents.drafts import ChildFile, Contents
-from engine.documents.leftovers import Scratch, safe_name
+from engine.documents.extracted import Scratch, safe_name
 from engine.documents.mail import header_values
 from engine.documents.mailbox_lines import MailboxLine, mailbox_lines
 from engine.errors import DocumentError

@@ -8,8 +8,8 @@ from pathlib import Path
 from engine.disk import is_disk_full, sha256_of
 from engine.documents.drafts import Contents, ParsedFile, Progress, make_document, text_page
 from engine.documents.encoding import decode
+from engine.documents.extracted import Scratch, named_apart
 from engine.documents.kinds import recognise
-from engine.documents.leftovers import Scratch, named_apart
 from engine.documents.options import ParseOptions
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError

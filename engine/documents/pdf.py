@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.documents.document import Box, OutlineEntry, Table
 from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, PageDraft, Progress
-from engine.documents.leftovers import Scratch
+from engine.documents.extracted import Scratch
 from engine.documents.mupdf import MUPDF_ERRORS, first_line, pymupdf
 from engine.documents.ocr import Image, OcrPage
 from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from engine.documents.leftovers import scratch_folder
 from engine.executor.translation import open_case
 from engine.frame import running
 from engine.frame.merging import Part
@@ -22,8 +22,7 @@ from engine.worker.builds import BuildJob, make_ready_build, run_build
 
 def optimized(part: Part, case: Path, options: BuildOptions) -> Plan:
     """Return the plan that a build chooses, over the same datasets. Raises what `redwell build` would say."""
-    with TemporaryDirectory(prefix="redwell-build-") as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         settled = part.settled(folder)
         written = tuple(_as_file(dataset, settled, folder) for dataset in settled.plan.datasets)
         pipeline, out = folder / "pipeline.yaml", folder / "chosen.yaml"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
-import shutil
-import tempfile
 import threading
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.documents.leftovers import scratch_folder
 from engine.errors import UsageError
 from engine.executor.events import Event
 from engine.worker.contract.events import Answered, CaseChanged
@@ -87,6 +86,7 @@ class Answering:
         self._waiting: dict[LaneName, queue.SimpleQueue[_Asked | _Rest | None]] = {}
         self._threads: dict[LaneName | None, list[threading.Thread]] = {}  # None: what reads modules
         self._scratch: Path | None = None
+        self._at_end = contextlib.ExitStack()
 
     def ask(self, id: str, name: str, given: Mapping[str, Any]) -> None:
         """Set a thread to answer; raises UsageError for what no query is.
@@ -180,8 +180,7 @@ class Answering:
                 waiting.put(None)
         await self._join(("edit",), end)
         await self._join(tuple(self._threads), self._loop.time() + CLOSING_SECONDS)
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        self._at_end.close()
 
     def _give_up_readers(self) -> None:
         for asked in self._asked.values():
@@ -197,7 +196,7 @@ class Answering:
         """Return the queue of a lane; its threads start with its first question."""
         if name not in self._waiting:
             if self._scratch is None:
-                self._scratch = Path(tempfile.mkdtemp(prefix="redwell-worker-"))
+                self._scratch = self._at_end.enter_context(scratch_folder())
             self._waiting[name] = queue.SimpleQueue()
             for number in range(THREADS[name]):
                 args = (self._waiting[name], self._scratch)

@@ -6,12 +6,12 @@ import asyncio
 import os
 import shlex
 import stat
-import tempfile
 from glob import escape
 from pathlib import Path
 
 from engine.documents.events import FileFailed, Parsed
 from engine.documents.ingest import ingest_folder
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.fencing import this_process
 from engine.worker.attempts import try_each_kind
@@ -101,8 +101,8 @@ def _is_loose(path: Path) -> bool:
 
 def check_ocr() -> Check:
     """Read a picture of a few words in a parsing child, with the models that come with the OCR library."""
-    with tempfile.TemporaryDirectory(prefix="redwell-doctor-") as folder:
-        picture = Path(folder) / "words.png"
+    with scratch_folder() as folder:
+        picture = folder / "words.png"
         _draw_words(picture)
         text, error = asyncio.run(_read(picture))
     wanted, got = TEST_WORDS.replace(" ", ""), "".join(text.split())

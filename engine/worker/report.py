@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.render import Child
 from engine.documents.report import ReportField, ReportLine, ReportPlace, ReportSection, ReportSpec, make_report
@@ -52,8 +53,8 @@ def write_report(
     total = sum(len(evidence.pages) for evidence in gathered)
     _refuse_too_many(total, table)
     files = file_names(case.documents)
-    with tempfile.TemporaryDirectory(prefix="redwell-") as scratch, replacing(out) as path:
-        drawing = _Drawing(case, files, Path(scratch), options, told, total)
+    with scratch_folder() as scratch, replacing(out) as path:
+        drawing = _Drawing(case, files, scratch, options, told, total)
         drawing.draw_all([page for evidence in gathered for page in evidence.pages])
         sections = tuple(
             ReportSection(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from engine.custody.recording import weights_of_run
+from engine.documents.leftovers import scratch_folder
 from engine.executor.case_documents import load_document, save_document
 from engine.executor.events import Emit, Warned
 from engine.executor.run import RunOptions, row_of, run_pipeline
@@ -76,8 +75,8 @@ async def run_again(
     kept = kept_rows(case, run.id, loaded)
     columns = tuple(run.settings.get("columns", ()))
     options = RunOptions(replace(settings, model=chosen), columns, kept=kept)
-    with tempfile.TemporaryDirectory(prefix="redwell-rerun-") as folder:
-        path = Path(folder) / "again.redwell"
+    with scratch_folder() as folder:
+        path = folder / "again.redwell"
         if (known := passphrases.passphrase_of(case.path)) is not None and case.is_encrypted:
             passphrases.remember(path, known)  # what is in an encrypted case is not written plainly here either
         try:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from engine.custody.manifest import with_manifests
 from engine.custody.recording import record_conversion
+from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.errors import UsageError
 from engine.executor.events import Emit, Event
@@ -71,7 +70,7 @@ class Work:
         self._answers = answers
         self.live: LiveRun | None = None
         self.build: LiveBuild | None = None
-        self._trial: Path | None = None
+        self._trial = ExitStack()
 
     def ordered(self, order: JobOrder, gate: Gate) -> Awaitable[int]:
         """Check a command, and return the work that it orders; raises UsageError."""
@@ -91,22 +90,17 @@ class Work:
 
     def close(self) -> None:
         """Remove what the last trial left."""
-        if self._trial is not None:
-            shutil.rmtree(self._trial, ignore_errors=True)
+        self._trial.close()
 
     async def _try(self, order: TryCommand, settings: RunSettings, gate: Gate) -> int:
         """Try a pipeline; the last trial is kept until the next one, for who looks at it."""
-        scratch = Path(tempfile.mkdtemp(prefix="redwell-trial-"))
-        try:
+        with ExitStack() as stack:
+            scratch = stack.enter_context(scratch_folder())
             tried = await try_pipeline(
                 order, settings, scratch, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
             )
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        before, self._trial = self._trial, scratch
-        if before is not None:
-            shutil.rmtree(before, ignore_errors=True)
+            before, self._trial = self._trial, stack.pop_all()
+        before.close()
         self._emit(tried)
         return 0
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.documents.extracted import Scratch
 from engine.documents.job import Job
-from engine.documents.leftovers import Scratch, scratch_folder
+from engine.documents.leftovers import scratch_folder
 from engine.documents.unpacking import Share
 from engine.executor.reading_rates import Reading, remember_readings
 from models.cache_place import make_private_folder

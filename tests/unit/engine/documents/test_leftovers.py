@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from filelock import FileLock
 
+from desktop.client import WORKER
 from engine.documents import render, report
 from engine.documents.leftovers import LOCK, PREFIX, remove_leftovers, scratch_folder
 from engine.errors import DocumentError
@@ -74,6 +77,31 @@ def test_the_folder_of_a_killed_process_goes_and_that_of_a_living_one_stays() ->
         owner.send_signal(signal.SIGKILL)
     assert remove_leftovers() == 1
     assert not folder.exists()
+
+
+def test_what_a_killed_worker_left_goes_with_the_next(temporary: Path) -> None:
+    """Pictures of pages and the last trial lie there, of encrypted cases too."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def asked() -> subprocess.Popen[str]:
+        worker = subprocess.Popen(WORKER, stdin=PIPE, stdout=PIPE, text=True, env=environment)
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        question = {"command": "ask", "id": "1", "query": "case.summary", "case": str(temporary / "none.redwell")}
+        worker.stdin.write(json.dumps(question) + "\n")
+        worker.stdin.flush()
+        while json.loads(worker.stdout.readline()).get("id") != "1":
+            pass
+        return worker
+
+    with asked() as first:
+        [left] = temporary.glob("redwell-*")
+        first.kill()
+    with asked() as second:
+        [own] = temporary.glob("redwell-*")
+        assert own != left
+        second.communicate(timeout=60)
+    assert not list(temporary.glob("redwell-*"))
 
 
 def test_pages_and_reports_are_made_where_the_next_run_cleans_up(

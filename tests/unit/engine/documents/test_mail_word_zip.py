@@ -10,7 +10,7 @@ import docx
 import pytest
 
 from engine.documents.drafts import ChildFile
-from engine.documents.leftovers import Scratch, named_apart, safe_name
+from engine.documents.extracted import Scratch, named_apart, safe_name
 from engine.documents.mail import parse_mail
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from engine.documents.events import Duplicate, FileFailed, Known, Parsed, Unpacked
+from engine.documents.extracted import Scratch
 from engine.documents.kinds import recognise
-from engine.documents.leftovers import Scratch
 from engine.documents.mailbox import parse_mailbox
 from engine.documents.mailbox_lines import LONGEST_LINE
 from engine.documents.options import ParseOptions
