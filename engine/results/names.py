@@ -50,11 +50,13 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
     """Tell how a name of a column came about; raises UsageError for a column that nothing resolved."""
     operator = operator_of(case, run_id, column)
     forms = forms_of(case, run_id, operator, column)
-    mine = [form for form, canonical in forms.canonical.items() if name in (canonical, form)]
+    wanted = _on_one_line(name)  # as a table shows it
+    mine = [f for f, canonical in forms.canonical.items() if wanted in (_on_one_line(canonical), _on_one_line(f))]
+    known = {wanted, *map(_on_one_line, mine)}
     decisions = [
         stored.record
         for stored in case.ledger.decisions(run_id, operator)
-        if stored.record.left in (name, *mine) or stored.record.right in (name, *mine)
+        if not known.isdisjoint(map(_on_one_line, (stored.record.left, stored.record.right)))
     ]
     named = {side: None for record in decisions for side in (record.left, record.right)}
     others = [form for form in named if form not in mine and form in forms.sources]
@@ -67,6 +69,10 @@ def name_history(case: Case, run_id: str, column: str, name: str) -> NameHistory
         others=tuple(_form(forms, form, places) for form in others),
         decisions=tuple(decisions),
     )
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.split())
 
 
 def operator_of(case: Case, run_id: str, column: str) -> str:

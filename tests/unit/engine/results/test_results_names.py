@@ -43,6 +43,16 @@ def test_a_name_tells_its_forms_and_decisions_with_places(case: Case, run: str) 
         name_history(case, run, "date", "2019")
 
 
+def test_a_name_is_found_as_a_table_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a record there can be two blanks, or a line break; a table shows one blank."""
+    people = tuple((form, name.replace("Daniel Harmon", "Daniel  Harmon")) for form, name in PEOPLE)
+    monkeypatch.setattr(invented_results, "PEOPLE", people)
+    path, run = make_results(tmp_path / "made")
+    with Case(path, read_only=True) as case:
+        history = name_history(case, run, "officer", "Daniel Harmon")
+    assert {form.text for form in history.forms} == {"D. Harmon", "Daniel Harmon"}
+
+
 def test_names_are_of_the_case_that_is_at_the_path_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A case was deleted, and another one made in its place."""
     path, run = make_results(tmp_path / "first")
