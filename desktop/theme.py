@@ -62,7 +62,6 @@ _ICON_SIZES = (16, 20, 24, 32, 40, 48)
 def apply_theme(app: QApplication, theme: Theme, font_scale: float = 1.0) -> None:
     """Give the app its colours and its letters; `font_scale` multiplies the size the system has chosen."""
     app.setStyle("Fusion")
-    icon.cache_clear()
     app.setPalette(palette_of(colours_of(theme)))
     base = app.property("systemPointSize") or app.font().pointSizeF()
     app.setProperty("systemPointSize", base)
@@ -103,13 +102,17 @@ def hit_colour() -> QColor:
     return QColor(HIT[is_dark()])
 
 
-@lru_cache(maxsize=128)
 def icon(name: str) -> QIcon:
     """Return one of our icons in the text colour; shown icons are redrawn when the theme changes."""
+    palette = QGuiApplication.palette()
+    return _drawn(name, tuple(palette.color(group, role).name() for _, group, role in _MODES))
+
+
+@lru_cache(maxsize=512)
+def _drawn(name: str, colours: tuple[str, ...]) -> QIcon:
     source = (_ICONS / f"{name}.svg").read_text(encoding="utf-8")
     picture = QIcon()
-    for mode, group, role in _MODES:
-        colour = QGuiApplication.palette().color(group, role).name()
+    for (mode, _, _), colour in zip(_MODES, colours, strict=True):
         renderer = QSvgRenderer(QByteArray(source.replace("currentColor", colour).encode()))
         for size in _ICON_SIZES:
             pixmap = QPixmap(QSize(size, size))
@@ -124,7 +127,6 @@ def icon(name: str) -> QIcon:
 
 def _draw_icons_anew(app: QApplication) -> None:
     """Redraw our icons on buttons, actions and list entries in the current colours."""
-    icon.cache_clear()
     for widget in app.allWidgets():
         drawn: list[QAbstractButton | QAction | QListWidgetItem] = [*widget.actions()]
         if isinstance(widget, QAbstractButton):

@@ -3,6 +3,7 @@
 HYPOTHESIS_PROFILE=explore draws new examples instead, to look for what no one has thought of.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -27,6 +28,12 @@ def pytest_configure() -> None:
     """Keep temporary files in memory where there is room: on a disk the suite waits for it a third of its time."""
     if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > ROOM_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the modules and the ten thousand tests that stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

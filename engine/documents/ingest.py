@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.disk import sha256_of
+from engine.documents.budget import Budget
 from engine.documents.drafts import ParsedFile
 from engine.documents.events import (
     Duplicate,
@@ -29,7 +30,7 @@ from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
 from engine.documents.parse import unreadable
 from engine.documents.pool import ParserPool
-from engine.documents.unpacking import TOO_LARGE, Budget, Share
+from engine.documents.unpacking import TOO_LARGE, Share
 from engine.documents.walk import walk
 from engine.errors import DocumentError
 from engine.rows import DocumentId

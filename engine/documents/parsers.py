@@ -11,12 +11,14 @@ import os
 import sys
 import traceback
 from collections.abc import Collection, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.disk import is_disk_full
 from engine.errors import DocumentError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # How a parsing child is started.
 
@@ -63,6 +65,8 @@ GROUP = "redwell.parsers"
 
 def installed_parsers() -> Mapping[str, EntryPoint]:
     """Return the parsing functions of installed packages by name; none is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 35 ms, where parsers are asked for
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

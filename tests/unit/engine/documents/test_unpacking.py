@@ -14,12 +14,13 @@ from typing import Any
 import pymupdf
 import pytest
 
+from engine.documents.budget import Budget
 from engine.documents.events import FileFailed, Parsed, Unpacked
 from engine.documents.ingest import ingest_folder
 from engine.documents.kinds import recognise
 from engine.documents.options import MEBIBYTE, ParseOptions
 from engine.documents.parse import parse_file
-from engine.documents.unpacking import Budget, Share
+from engine.documents.unpacking import Share
 from engine.errors import DocumentError
 
 Ingest = Callable[..., list[Any]]

@@ -10,8 +10,10 @@ import pytest
 @pytest.fixture(autouse=True)
 def quiet_loop(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail when asyncio complains: a task destroyed while pending, an exception that nobody retrieved."""
+    gc.freeze()  # only what the test made is looked through afterwards
     yield
     gc.collect()
+    gc.unfreeze()
     complaints = [
         r.getMessage() for r in caplog.get_records("call") if r.name == "asyncio" and r.levelno >= logging.ERROR
     ]
