@@ -1,15 +1,30 @@
-"""PyMuPDF, set up once: quiet, with boxes that hug the letters. It has no types, so it is Any to mypy."""
+"""PyMuPDF, set up once: quiet, without what it would load beside itself. It has no types, so it is Any to mypy."""
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Any
 
-import pymupdf as _pymupdf
+_NOT_NEEDED = ("pymupdf.layout", "pymupdf4llm")
+"""Its layout model, which engine.documents.pdf does not ask, and what builds upon it. To load them takes 1.3 s."""
 
-pymupdf: Any = _pymupdf
+
+def _import_alone() -> Any:
+    absent = [name for name in _NOT_NEEDED if name not in sys.modules]  # a program that uses Redwell may have them
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: an import fails
+    try:
+        return import_module("pymupdf")
+    finally:
+        for name in absent:
+            del sys.modules[name]
+
+
+pymupdf: Any = _import_alone()
+pymupdf.no_recommend_layout()  # which would be printed
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
-pymupdf.TOOLS.set_small_glyph_heights(True)
+pymupdf.TOOLS.unset_quad_corrections(True)  # boxes as high as the font says, as pymupdf4llm sets it, too
 
 MUPDF_ERRORS: tuple[type[Exception], ...] = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 """What PyMuPDF raises on broken files."""

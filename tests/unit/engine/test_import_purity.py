@@ -51,6 +51,15 @@ def test_the_window_starts_without_what_it_does_not_draw_with() -> None:
     assert not found & (HEAVY - {"PySide6"} | {"asyncio", "typer", "rich", "pydantic"})
 
 
+def test_a_process_that_reads_files_starts_with_what_each_file_needs() -> None:
+    assert not modules_after("import engine.documents.child") & (HEAVY | {"asyncio", "charset_normalizer"})
+
+
+def test_pdfs_are_read_without_the_layout_model_that_comes_with_the_library() -> None:
+    found = modules_after("import engine.documents.pdf")
+    assert not found & {"onnxruntime", "pymupdf4llm"}
+
+
 def test_a_pipeline_is_checked_and_a_run_made_ready_without_any_runtime() -> None:
     assert not modules_after(LOADING) & RUNTIMES
 
