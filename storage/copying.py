@@ -31,18 +31,7 @@ def copy_case(
 
     Raises CaseExists where there is a file already, CaseMissing without a folder, CaseReadOnly, DiskFailed, DiskFull.
     """
-    if not target.parent.is_dir():
-        raise CaseMissing(f"there is no folder {target.parent} to copy the case to", advice="Make the folder first.")
-    refuse_existing(target)
-    try:
-        if part is None:
-            part = make_temporary(target.parent)
-        else:
-            make_private(part)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull(f"no space is left to make {target}") from error
-        raise CaseReadOnly(f"{target} cannot be made: {error.strerror}") from error
+    part = make_part(target, part)
     try:
         with contextlib.closing(_opened(key, part)) as copy, translated(target):
             # What this connection reads stays as it is while others write, so the copy need not start again.
@@ -52,9 +41,25 @@ def copy_case(
                 connection.backup(copy, pages=PAGES, progress=lambda status, left, total: tell(total - left, total))
             finally:
                 connection.execute("COMMIT")
-        _put(part, target)
+        put(part, target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def make_part(target: Path, part: Path | None = None) -> Path:
+    """Make an empty file beside `target` for what gets its name by `put`; raises what `copy_case` raises."""
+    if not target.parent.is_dir():
+        raise CaseMissing(f"there is no folder {target.parent} to copy the case to", advice="Make the folder first.")
+    refuse_existing(target)
+    try:
+        if part is None:
+            return make_temporary(target.parent)
+        make_private(part)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"no space is left to make {target}") from error
+        raise CaseReadOnly(f"{target} cannot be made: {error.strerror}") from error
+    return part
 
 
 def refuse_existing(target: Path) -> None:
@@ -71,8 +76,8 @@ def _opened(key: Key | None, part: Path) -> Any:
     return connect_encrypted(address_of(part), key, timeout_seconds=1)
 
 
-def _put(part: Path, target: Path) -> None:
-    """Give a finished copy its name; the file that came there meanwhile is left alone."""
+def put(part: Path, target: Path) -> None:
+    """Give a finished file its name, but not that of a file which came there meanwhile: CaseExists. Or DiskFailed."""
     try:
         flush(part)
         try:

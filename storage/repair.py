@@ -21,7 +21,7 @@ from storage.codec import unpack
 from storage.column_types import COLUMNS, RawText, type_is_right
 from storage.connection import Connection
 from storage.contents import Damaged
-from storage.copying import refuse_existing
+from storage.copying import make_part, put, refuse_existing
 from storage.custody import BEFORE_ALL, WHY_BROKEN, sound_part
 from storage.documents import LINES_PER_DOCUMENT
 from storage.errors import CaseDamaged, CaseMissing, StorageError
@@ -57,8 +57,8 @@ def repair_case(
     The custody log goes on from that of the case, as far as its links hold, with an entry that tells of the repair and
     of what became of the log; `facts` are added to it.
 
-    Raises CaseExists where there is a file at `out`, CaseDamaged where nothing can be read, and what opening a case
-    raises.
+    Raises CaseExists where there is a file at `out`, CaseDamaged where nothing can be read, and what opening a case or
+    making the file raises.
     """
     path, out = path.expanduser().resolve(), out.expanduser().resolve()
     refuse_existing(out)
@@ -66,9 +66,6 @@ def repair_case(
         raise CaseMissing(f"there is no case at {path}")
     source = Connection(path, read_only=True, damaged=True)
     try:
-        known = passphrases.passphrase_of(path) if source.is_encrypted else None
-        if known is not None:
-            passphrases.remember(out, known)
         repaired = _filled(source, out, tell, facts)
     finally:
         source.close()
@@ -77,17 +74,25 @@ def repair_case(
 
 
 def _filled(source: Connection, out: Path, tell: Tell, facts: Mapping[str, Any]) -> Repaired:
+    """Fill a file beside `out`, which gets its name when it is whole: nobody takes what a kill left for a repair."""
+    part = make_part(out)
+    known = passphrases.passphrase_of(source.path) if source.is_encrypted else None
     try:
-        with Case(out) as case:
+        if known is not None:
+            passphrases.remember(part, known)
+        with Case(part) as case:
             repair = _Repair(source, case, tell)
             repair.work(facts)
-            if not repair.done.kept:
-                raise CaseDamaged(f"nothing can be read of {source.path}")
-            return repair.done
-    except BaseException:
-        for ending in ("", "-wal", "-shm"):
-            out.with_name(out.name + ending).unlink(missing_ok=True)
-        raise
+        if not repair.done.kept:
+            raise CaseDamaged(f"nothing can be read of {source.path}")
+        put(part, out)
+    finally:
+        passphrases.forget(part)
+        for ending in ("", "-wal", "-shm", ".lock"):
+            part.with_name(part.name + ending).unlink(missing_ok=True)
+    if known is not None:
+        passphrases.remember(out, known)
+    return repair.done
 
 
 class _Repair:

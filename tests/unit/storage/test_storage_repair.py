@@ -1,7 +1,11 @@
 """What can be read of a damaged case, in a new one."""
 
+import os
 import random
+import signal
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,6 +157,20 @@ def test_a_sound_encrypted_case_is_kept_as_a_whole(tmp_path: Path) -> None:
     assert [entry.digest for entry in new.custody.entries()][:-1] == [entry.digest for entry in log]
     assert len(new.vectors.get("model", [b"t" * 32])) == 1
     new.close()
+
+
+def test_a_repair_that_is_killed_leaves_no_case(tmp_path: Path) -> None:
+    path, out = filled(tmp_path / "c.redwell"), tmp_path / "new.redwell"
+    code = (
+        "import os, sys; from pathlib import Path; from storage import repair;"
+        "repair._Repair._drop_orphans = lambda self: os.kill(os.getpid(), 9);"
+        "repair.repair_case(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    killed = subprocess.run([sys.executable, "-P", "-c", code, path, out], env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert repair_case(path, out).lost == []
 
 
 def test_nothing_is_overwritten_and_nothing_is_made_of_nothing(tmp_path: Path) -> None:
