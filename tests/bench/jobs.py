@@ -36,7 +36,7 @@ class Job:
 
 JOBS = (
     Job("A", "24 short records: map, unnest, resolve, reduce", Shape(190, 16), (8, 16)),
-    Job("B", "4 documents of 3,000 tokens, 8 prompts each", Shape(3000, 16), (8, 1)),
+    Job("B", "4 documents of 3,000 tokens, 8 prompts each", Shape(3000, 16), (1,)),
     Job("C", "60 yes/no filters", Shape(150, 16), (8, 16)),
     Job("D", "reduce by folding over 200 rows", Shape(600, 1), (1,)),
     Job("E", "resolve over 500 name mentions", Shape(110, 16), (8,)),
