@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 _NOT_NEEDED = ("pymupdf.layout", "pymupdf4llm")
-"""Its layout model, which engine.documents.pdf does not ask, and what builds upon it. To load them takes 1.3 s."""
+"""The layout model of PyMuPDF, which engine.documents.pdf does not ask, and what builds upon it: 1.3 s to load."""
 
 
 def _import_alone() -> Any:
