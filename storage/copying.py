@@ -49,7 +49,8 @@ def copy_case(
 def make_part(target: Path, part: Path | None = None) -> Path:
     """Make an empty file beside `target` for what gets its name by `put`; raises what `copy_case` raises."""
     if not target.parent.is_dir():
-        raise CaseMissing(f"there is no folder {target.parent} to copy the case to", advice="Make the folder first.")
+        message = f"there is no folder {target.parent} to write {target.name} in"
+        raise CaseMissing(message, advice="Make the folder first.")
     refuse_existing(target)
     try:
         if part is None:

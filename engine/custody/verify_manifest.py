@@ -301,8 +301,11 @@ def main(arguments: list[str] | None = None) -> int:
     say: Say = []
     try:
         check(say, options)
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except OSError as error:
         say.append(("manifest", UNKNOWN, f"{options.manifest}: {type(error).__name__}: {error}"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        text = "this is not the manifest of an export (RESULTS.manifest.json), or it is damaged"
+        say.append(("manifest", UNKNOWN, f"{options.manifest}: {text}: {type(error).__name__}: {error}"))
     for what, state, text in say:
         plain = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)  # nothing steers the terminal
         sys.stdout.write(f"{what:<10} {state:<13} {plain}\n")

@@ -363,3 +363,10 @@ def test_an_export_is_not_written_over_one_with_a_timestamp(exported: Path, redw
     result = redwell("export", "a.redwell", "--out", "out.csv")
     assert result.exit_code == 2
     assert "has a timestamp" in " ".join(result.output.split())
+
+
+def test_a_case_in_place_of_its_manifest_is_told_in_words(tmp_path: Path, redwell) -> None:
+    Case(tmp_path / "c.redwell").close()
+    result = redwell("verify", tmp_path / "c.redwell")
+    assert result.exit_code != 0
+    assert "this is not the manifest of an export" in " ".join(result.output.split())
