@@ -204,6 +204,8 @@ class QuestionPlace(Place):
         """Keep the question that was in the box, and begin another one there."""
         if self.document.is_open:
             self.cards.flush()
+            if self._is_of_box and (self.document.file.path or self.document.history.can_undo):
+                self.begin.ask.forget_left()  # it is, or goes now, among the questions of the case
             self.document.close()
         self._is_of_box = False
 
@@ -353,7 +355,13 @@ class QuestionPlace(Place):
 
     def _case_opened(self) -> None:
         """Begin anew; offer nothing of the last case, also while this is shown."""
-        self.new_question()
+
+        def begin_anew() -> None:
+            self.document.close()
+            self.begin.ask.forget_left()
+
+        self.cards.flush()
+        self.begin.ask.leave(begin_anew)
         if self.isVisible():
             self.trial.choose_documents()
             self.begin.ask.activate()

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop.buttons import choice_box, offer, push_button
 from desktop.labels import SaidLabel, with_name
-from desktop.layouts import holder, in_column, in_row
+from desktop.layouts import REST, holder, in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.chips import Chips
 from desktop.question.preview import PreviewPanel
@@ -25,6 +25,7 @@ from engine.worker.contract.documents import TAGS
 
 _ESTIMATE_MILLISECONDS = 300
 _TYPING_MILLISECONDS = 400
+_LONGEST_SHOWN = 60
 _SEARCH = "search"
 _NO_TABLE = "Type what you want to know and choose Propose a table, or choose a question below."
 _OWN_STEPS = "This question has several steps, which run as they are. Change them under Advanced, or make it your own."
@@ -84,6 +85,8 @@ class AskBox(QWidget):
         self.own = push_button("question", "Make it my own", self.make_own)
         self.own.setToolTip("Change the columns: the same table is then asked for in one step, without joining names")
         self.others = push_button("templates", "Other questions", self.leave)
+        self.back = push_button("previous", "", self._bring_back)
+        self._left: tuple[dict[str, Any], str] | None = None  # the table that was left last and is in no file; its name
         self._waiting = QTimer(self, interval=_ESTIMATE_MILLISECONDS, singleShot=True)
         self._waiting.timeout.connect(self._ask_estimate)
         self._build()
@@ -169,7 +172,10 @@ class AskBox(QWidget):
             self._ask("read", "ask.read", lambda drafted: self.follow(drafted, text), text=text)
 
     def clear(self) -> None:
-        """Forget the question and its table."""
+        """Begin with an empty box; the table that stood in it can be brought back, until another one is left."""
+        if self.proposal is not None:
+            left = {"proposal": self.proposal, "text": self._text, "has_own_steps": self._has_own_steps}
+            self._left = left, self._title
         self._forget()
         self._end("")
         self.question.clear()
@@ -183,13 +189,18 @@ class AskBox(QWidget):
             self.question.setFocus()
 
     def leave(self, then: Callable[[], object] = lambda: None) -> None:
-        """Forget the question and its table, when what was typed into the chips is in its file."""
+        """Begin with an empty box, when what was typed into the chips is in the table."""
 
         def clear() -> None:
             self.clear()
             then()
 
         self._after_writing(clear)
+
+    def forget_left(self) -> None:
+        """Offer no table that was left: it is in a file, or belongs to another case."""
+        self._left = None
+        self.back.hide()
 
     def activate(self) -> None:
         """Bring what can be chosen up to date."""
@@ -214,7 +225,7 @@ class AskBox(QWidget):
         changed = in_row((self.note, 1), self.apply)
         done = in_row(self.documents, (self.estimate, 1), self.look, self.run, self.own, self.edit, self.others)
         self.proposed = holder(self.chips, changed, done, spacing=8)
-        in_column(asked, self.state, self.proposed, on=self)
+        in_column(asked, self.state, in_row(self.back, REST), self.proposed, on=self)
 
     def _ask(self, what: str, query: str, then: Any, **parameters: Any) -> None:
         """Ask, and forget an earlier question of the same kind."""
@@ -271,9 +282,15 @@ class AskBox(QWidget):
         self._has_own_steps = drafted["has_own_steps"]
         self._show_table(drafted["proposal"], before)
 
+    def _bring_back(self) -> None:
+        if self._left is not None:
+            (drafted, title), self._left = self._left, None
+            self.show_pipeline(drafted, title)
+
     def _show_table(self, proposal: dict[str, Any] | None, before: dict[str, Any] | None = None) -> None:
         was = self.proposal is not None
         self.proposal = proposal
+        self._offer_left()
         self.proposed.setVisible(proposal is not None)
         if proposal is not None:
             self.chips.show_table(proposal, before=before, can_edit=not self._has_own_steps)
@@ -281,6 +298,13 @@ class AskBox(QWidget):
         self._show_buttons()
         if was != (proposal is not None):
             self.opened.emit(proposal is not None)
+
+    def _offer_left(self) -> None:
+        if self._left is not None:
+            question = self._left[0]["proposal"]["question"]
+            shown = question if len(question) <= _LONGEST_SHOWN else f"{question[:_LONGEST_SHOWN].rstrip()}…"
+            self.back.setText(f"Back to “{shown}”".replace("&", "&&"))
+        self.back.setVisible(self._left is not None and self.proposal is None)
 
     def _edited(self, table: dict[str, Any], said: str = "") -> None:
         """Have the pipeline written anew; a table that cannot be is refused, and the one before is shown again."""

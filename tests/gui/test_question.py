@@ -538,6 +538,39 @@ def test_what_stands_in_a_chip_is_kept_when_its_question_is_left(
     assert ask.proposal is None and not place.document.is_open
 
 
+@pytest.mark.parametrize("how", ["new", "others"])
+def test_a_table_that_was_left_before_it_was_saved_is_brought_back(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, how: str
+) -> None:
+    ask = ask_plates(qtbot, place)
+    type_name(qtbot, ask, "owner & driver")
+    if how == "new":
+        action(opened, "New question…").trigger()
+    else:
+        ask.others.click()
+    qtbot.waitUntil(lambda: ask.proposal is None and ask.back.isVisible(), timeout=WAIT)
+    assert ask.back.text() == "Back to “Which plates are mentioned?”"
+    ask.back.click()
+    assert (ask.question.text(), names_of(ask)[-1]) == ("Which plates are mentioned?", "owner & driver")
+    assert not ask.back.isVisible()
+
+
+def test_a_table_is_not_offered_again_where_it_is_in_a_file_or_of_another_case(
+    qtbot: QtBot, place: QuestionPlace, opened: MainWindow, case: Path
+) -> None:
+    ask = ask_plates(qtbot, place)
+    place.save()
+    qtbot.waitUntil(lambda: bool(place.document.file.path) and not place.is_keeping, timeout=WAIT)
+    ask.others.click()
+    qtbot.waitUntil(lambda: ask.proposal is None, timeout=WAIT)
+    assert not ask.back.isVisible()
+    ask.question.clear()
+    ask_plates(qtbot, place)
+    place.workspace.open_case(str(case.with_name("other.redwell")), create=True)
+    qtbot.waitUntil(lambda: ask.proposal is None, timeout=WAIT)
+    assert not ask.back.isVisible()
+
+
 def test_what_cannot_be_written_of_a_chip_does_not_hold_up_a_new_question(qtbot: QtBot, place: QuestionPlace) -> None:
     ask = ask_plates(qtbot, place)
     ask.chips.chips[-1].name.clear()
