@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
@@ -99,9 +100,16 @@ class Job(QObject):
         return _SAID.get(self.name, "Redwell is still working.") if self.is_going else ""
 
     def start(self, name: str, **given: Any) -> bool:
-        """Start a job with the keys of its command; while another one is going, say so and return False."""
+        """Start a job with the keys of its command.
+
+        Return False, and say why, while another one is going and where the case was moved away.
+        """
         if self.is_going:
             self.refused.emit("Redwell is busy with something else.", "Wait until it has finished, or stop it.")
+            return False
+        case = given.get("case")
+        if case and not Path(case).exists():  # the worker would make an empty one
+            self.refused.emit(f"There is no case at {case} any more.", "Put it back, or open it where it is now.")
             return False
         self.name, self.given = name, {key: value for key, value in given.items() if key not in _SECRET}
         self.state, self.progress, self.was_lost, self.refusal = "going", Progress(), False, None

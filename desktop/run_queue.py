@@ -206,7 +206,7 @@ class RunQueue(QObject):
         if self.start(id):
             return True
         entry = self.entry(id) if id else self.next_waiting()
-        if entry is not None and not self.current:
+        if entry is not None and not self.current and self._space.job.is_going:
             self._wanted = self._wanted or entry.id
         return False
 
@@ -221,12 +221,14 @@ class RunQueue(QObject):
         if entry is None or self._space.job.is_going or not self._space.case:
             return False
         self._going, self._wanted, self.case = entry, 0, self._space.case
-        self._mark(entry, "running", "")
         parameters = {"pipeline": entry.pipeline, "case": self.case, **self._space.reading_options()}
         chosen = {"input": entry.input, "model": entry.model, "trust_code": entry.trust_code}
         parameters |= {key: value for key, value in chosen.items() if value}
         parameters |= self._allowed.get(entry.id, {})
-        self._space.job.start(entry.kind, **parameters, **entry.options)
+        if not self._space.job.start(entry.kind, **parameters, **entry.options):
+            self._going = None
+            return False
+        self._mark(entry, "running", "")
         self.began.emit(entry.id)
         self.changed.emit()
         return True

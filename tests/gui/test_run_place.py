@@ -253,7 +253,7 @@ def test_an_answer_that_is_overtaken_does_not_bring_back_what_was(
     qtbot.waitUntil(lambda: not client.waiting, timeout=WAIT)
     asked: list[Callable[[object], None]] = []
     monkeypatch.setattr(client, "ask", lambda query, then, *rest, **given: asked.append(then))
-    monkeypatch.setattr(job, "start", lambda name, **given: None)
+    monkeypatch.setattr(job, "start", lambda name, **given: True)
     place.start()
     running = list(place.queue.entries)
     job.failed.emit("no model", "Install one.")
@@ -302,6 +302,28 @@ def test_another_job_is_refused_while_the_queue_runs_and_the_queue_goes_on(
         assert states(place) == ["running", "waiting"]
     assert states(place) == ["finished", "finished"]
     assert not space.client._passphrases  # the case was not encrypted
+
+
+def test_a_run_makes_no_empty_case_where_the_open_one_was_moved_away(
+    qtbot: QtBot, start_window: Callable[[float], MainWindow], case: Path, pipeline: Path, tmp_path: Path
+) -> None:
+    window = start_window(0.0)
+    place = open_run(qtbot, window, case)
+    add(qtbot, place, pipeline)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for file in case.parent.glob(f"{case.name}*"):
+        file.rename(moved / file.name)
+    with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+        place.start()
+    assert said.args == [f"There is no case at {case} any more.", "Put it back, or open it where it is now."]
+    assert not window.workspace.job.is_going and not place.queue.current
+    assert not case.exists()
+    for file in moved.iterdir():
+        file.rename(case.parent / file.name)
+    with qtbot.waitSignal(place.queue.emptied, timeout=WAIT):
+        place.start()
+    assert states(place) == ["finished"]
 
 
 def test_a_run_that_goes_on_in_another_case_leaves_the_queue_of_this_one_alone(
