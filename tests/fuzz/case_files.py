@@ -7,6 +7,7 @@ An input is JSON, a list of edits that are made on a fresh case of invented resu
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import shutil
@@ -180,6 +181,7 @@ class CaseTarget:
 @cache
 def _template() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="redwell-fuzz-case-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path, run = make_results(folder)
     with Case(path) as case:
         (row,) = case.result_rows.read(run, offset=1, limit=1)

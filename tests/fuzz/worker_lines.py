@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import json
@@ -183,6 +184,7 @@ class WorkerTarget:
 @cache
 def _template() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="redwell-fuzz-case-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     make_results(folder)
     (folder / "officers.yaml").write_text(PIPELINE, encoding="utf-8")
     return folder
