@@ -8,6 +8,7 @@ refuses a function of ours to those of a file that is not trusted.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import struct
 from collections.abc import Iterable, Sequence
@@ -127,17 +128,25 @@ def refill(connection: Any, covered: Covered) -> None:
 def keep(connection: Any) -> None:
     """Have a connection write the checksum of every row that it inserts or changes from now on."""
     register(connection)
+    connection.executescript(_triggers())
+
+
+@functools.cache
+def _triggers() -> str:
+    """Write the SQL of the triggers, for all tables in one transaction."""
+    statements = ["BEGIN"]
     for number, covered in enumerate(COVERED):
         names = ", ".join(map(_quoted, covered.columns))
         where = " AND ".join(f"{_quoted(key)} = {_column(key, 'NEW')}" for key in covered.keys)
         events = {"insert": "INSERT", "update": f"UPDATE OF {names}"}
         if covered.is_inserted:
             del events["insert"]
-        for name, event in events.items():
-            connection.execute(
-                f"CREATE TEMP TRIGGER checksum_{number}_{name} AFTER {event} ON main.{covered.table} BEGIN"
-                f" UPDATE {covered.table} SET {covered.checksum} = {covered.expression('NEW')} WHERE {where}; END"
-            )
+        statements += [
+            f"CREATE TEMP TRIGGER checksum_{number}_{name} AFTER {event} ON main.{covered.table} BEGIN"
+            f" UPDATE {covered.table} SET {covered.checksum} = {covered.expression('NEW')} WHERE {where}; END"
+            for name, event in events.items()
+        ]
+    return ";\n".join([*statements, "COMMIT"])
 
 
 def is_whole(**tables: str) -> str:

@@ -219,11 +219,32 @@ SCHEMA: Final = (
 
 
 @functools.cache
-def new_schema() -> Mapping[str, str]:
-    """Return what SCHEMA yields for a new case."""
+def _new_case() -> bytes:
+    """Return a new case as the bytes of its file: to apply the migrations takes twenty times as long as to copy it."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         upgrade(Database(connection, execute_plugins=False))
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+def fill_new(connection: sqlite3.Connection) -> None:
+    """Make an empty plain database a new case, in one transaction."""
+    source = sqlite3.connect(":memory:")
+    try:
+        source.deserialize(_new_case())
+        source.backup(connection)
+    finally:
+        source.close()
+
+
+@functools.cache
+def new_schema() -> Mapping[str, str]:
+    """Return what SCHEMA yields for a new case."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        fill_new(connection)
         return MappingProxyType(dict(connection.execute(SCHEMA).fetchall()))
     finally:
         connection.close()

@@ -13,7 +13,7 @@ from storage import checksums, errors, passphrases
 from storage.copying import copy_case
 from storage.encryption import Header, Key, address_of, connect_encrypted, database_errors, key_of, new_key
 from storage.files import part_file, remove_leftovers
-from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, upgrade
+from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, fill_new, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
 from storage.upgrade_notice import Upgraded, tell
@@ -126,6 +126,9 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
     made; the case is then as it was.
     """
     is_new = not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'documents'").fetchone()[0]
+    if is_new and file.key is None:
+        fill_new(connection)
+        return
     if is_new:
         upgrade(database)
         return
