@@ -40,13 +40,14 @@ class ChartsPanel(RowsPanel):
     def __init__(self, workspace: Workspace, selection: Callable[[], dict[str, Any]]) -> None:
         super().__init__(workspace, selection)
         self._columns: Sequence[ColumnInfo] = ()
+        self._counted = ""  # the column whose values the chart shows; another one may be on its way
         self.kind = choice_box("Kind of chart", KINDS)
         self.column = choice_box("Column of the chart")
         self.column.setMinimumContentsLength(14)
         self.kind.currentIndexChanged.connect(lambda index: self._kind_chosen())
         self.column.activated.connect(lambda index: self.refresh())
         self.chart = ChartView()
-        self.chart.picked.connect(lambda value, document: self.picked.emit(self.column.currentText(), value, document))
+        self.chart.picked.connect(lambda value, document: self.picked.emit(self._counted, value, document))
         top = labelled((("Show", self.kind), ("of", self.column)))
         top.addWidget(push_button("print", "Print…", self.ask_to_print))
         top.addWidget(push_button("export", "Save picture…", self.ask_to_save))
@@ -113,7 +114,7 @@ class ChartsPanel(RowsPanel):
     def _show_values(self, counts: Bars) -> None:
         note = left_out([(counts.others, "more value")])
         marks = tuple(Mark(bar.label, bar.count, bar.label) for bar in counts.bars)
-        self._show(Chart("bars", f"{counts.column} by number of {counts.unit}", marks, note=note))
+        self._show(Chart("bars", f"{counts.column} by number of {counts.unit}", marks, note=note), counts.column)
 
     def _show_time(self, series: OverTime) -> None:
         marks = tuple(Mark(bar.label, bar.count, "") for bar in series.bars)
@@ -124,7 +125,7 @@ class ChartsPanel(RowsPanel):
         note = " ".join(f"{counted(rows, 'row')} {what}." for rows, what in parts if rows)
         if not marks:
             note = f"No cell of {series.column} is a date. Choose another column. {note}"
-        self._show(Chart("columns", f"{series.column} by {series.period}", marks, note=note))
+        self._show(Chart("columns", f"{series.column} by {series.period}", marks, note=note), series.column)
 
     def _show_matrix(self, named: NamedMatrix) -> None:
         matrix, files = named.matrix, named.files
@@ -135,8 +136,9 @@ class ChartsPanel(RowsPanel):
         )
         note = left_out(((matrix.other_values, "more value"), (matrix.other_documents, "more document")))
         title = f"Documents and {matrix.column}"
-        self._show(Chart("matrix", title, marks, files, matrix.values, note))
+        self._show(Chart("matrix", title, marks, files, matrix.values, note), matrix.column)
 
-    def _show(self, chart: Chart) -> None:
+    def _show(self, chart: Chart, column: str) -> None:
+        self._counted = column
         self.chart.show_chart(chart)
         self.drawn.emit()

@@ -62,7 +62,7 @@ class EvidencePanel(QWidget):
         self._after = tool_button("next", "Next place of this value", lambda: self.go(1))
         go = in_row(self._before, self._after, (self._where, 1))
         in_column(self._title, self._value, self._said, go, (self.viewer, 1), on=self, margins=(6, 6, 6, 4), spacing=4)
-        workspace.case_opened.connect(lambda path: self._clear())
+        workspace.case_opened.connect(lambda path: self.clear())
 
     @property
     def is_coming(self) -> bool:
@@ -98,8 +98,8 @@ class EvidencePanel(QWidget):
         self._workspace.client.forget(self._question)
         self._question = ""
 
-    def _clear(self) -> None:
-        """Show no cell: another case is open."""
+    def clear(self) -> None:
+        """Show no cell: another case is open, or a run without rows."""
         self.stop()
         self._cell, self._places = None, []
         self._value.clear()

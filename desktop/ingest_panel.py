@@ -113,13 +113,19 @@ class IngestPanel(QFrame):
 
     def _take_estimate(self, folder: str, estimate: IngestEstimate) -> None:
         self._estimates[folder] = estimate
-        if set(self._offers) <= self._estimates.keys() and not self._is_reading():
-            self._show_estimates([self._estimates[folder] for folder in self._offers])
+        if self._are_counted and not self._is_reading():
+            self._show_offers()
 
-    def _show_estimates(self, estimates: list[IngestEstimate]) -> None:
+    @property
+    def _are_counted(self) -> bool:
+        """Say whether the estimates of all that is offered are here."""
+        return set(self._offers) <= self._estimates.keys()
+
+    def _show_offers(self) -> None:
         """Show what reading all that is offered takes."""
+        estimates = [self._estimates[folder] for folder in self._offers]
         files, known = sum(e.files for e in estimates), sum(e.known for e in estimates)
-        names = [Path(estimate.folder).name for estimate in estimates]
+        names = [Path(estimate.folder).name or estimate.folder for estimate in estimates]
         named = names[0]
         if len(names) > 1:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -195,7 +201,12 @@ class IngestPanel(QFrame):
     def _read_next(self) -> None:
         folder = self._going.pop(0)
         options = self._workspace.reading_options()
-        self._workspace.job.start("ingest", folder=folder, case=self._workspace.case, **options)
+        if not self._workspace.job.start("ingest", folder=folder, case=self._workspace.case, **options):
+            self._offers, self._going, self._asks = [folder, *self._going, *self._offers], [], False
+            if self._are_counted:
+                self._show_offers()
+            else:
+                self._ask_estimates()
 
     def _put_off(self) -> None:
         """Take back what was offered."""

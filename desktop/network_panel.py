@@ -14,6 +14,7 @@ from desktop.labels import plain_label, with_name
 from desktop.layouts import REST, holder, in_column, in_row, split
 from desktop.network_view import NetworkDrawing, NetworkLink, NetworkView, described
 from desktop.pictures import PictureWriter
+from desktop.plain_text import unmarked
 from desktop.rows_panel import RowsPanel, left_out, scrolled
 from desktop.words import counted
 from desktop.workspace import Workspace
@@ -50,7 +51,7 @@ class NetworkPanel(RowsPanel):
         self.documents = CheckBox("Documents")
         self.documents.setChecked(True)
         self.documents.setToolTip("Link each value with the documents it comes from")
-        self.documents.toggled.connect(lambda on: self.refresh())
+        self.documents.toggled.connect(lambda on: self._chosen())
         self.pictures = PictureWriter(self)
         self.pictures.written.connect(self.say_written)
         self._note = plain_label(wraps=True)
@@ -76,8 +77,8 @@ class NetworkPanel(RowsPanel):
             box = choice_box(f"What {column.name} holds", _KINDS)
             if column.resolved_by:
                 box.setCurrentIndex(1)
-            box.activated.connect(lambda index: self.refresh())
-            self._form.addRow(plain_label(column.name, of=box), box)
+            box.activated.connect(lambda index: self._chosen())
+            self._form.addRow(plain_label(unmarked(column.name), of=box), box)
             self._kinds[column.name] = box
         self._clear_rows()
         self._note.hide()
@@ -106,6 +107,11 @@ class NetworkPanel(RowsPanel):
         if not self.view.drawing.nodes:
             self.view.show_network(NetworkDrawing("is coming"), _WAITING)
         self._question = self._workspace.ask(SHOW, self._take, **self._given())
+
+    def _chosen(self) -> None:
+        """Show another network: nothing is to be picked in the one before."""
+        self.view.show_network(NetworkDrawing(""))
+        self.refresh()
 
     def stop(self) -> None:
         """Give up what is on its way."""

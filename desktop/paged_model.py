@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -15,9 +15,15 @@ from engine.worker.contract import Query
 
 PAGE_ROWS = 100
 KEPT_PAGES = 50
-NOT_HERE = (
+_SEEN_PAGES = 2
+"""Pages that a view shows at once, at most: they are kept in any case."""
+_NOT_HERE = (
     "Some of the selected rows are not here yet; nothing was done.",
-    "They are being fetched: try again in a moment. Of very many rows, select fewer, or use Export.",
+    "They are being fetched: try again in a moment.",
+)
+_TOO_MANY = (
+    "The selected rows are too many for this, or lie too far apart; nothing was done.",
+    "Select fewer, or use Export.",
 )
 Row_co = TypeVar("Row_co", covariant=True)
 
@@ -100,6 +106,19 @@ class PagedModel(ColumnsModel[Row]):
         """Go through the rows that are here, each with its number; none is fetched."""
         for page, rows in self._pages.items():
             yield from enumerate(rows, page * PAGE_ROWS)
+
+    def refusal(self, spans: Iterable[tuple[int, int]]) -> tuple[str, str] | None:
+        """Say why rows cannot be used now, and what to do; None where all are here.
+
+        `spans` are first and last rows. What is not here is fetched, if all of it can be kept at once.
+        """
+        lasts: dict[int, int] = {}  # of the rows that are wanted, by page
+        for first, last in spans:
+            for page in range(first // PAGE_ROWS, last // PAGE_ROWS + 1):
+                lasts[page] = max(lasts.get(page, 0), min(last, (page + 1) * PAGE_ROWS - 1))
+        if len(lasts) > KEPT_PAGES - _SEEN_PAGES:
+            return _TOO_MANY
+        return _NOT_HERE if None in [self.row(last) for last in lasts.values()] else None
 
     def begin(self) -> None:
         """Show what there is now: before this, nothing is asked."""

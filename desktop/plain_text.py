@@ -17,3 +17,8 @@ def plain(text: str) -> str:
     if not Qt.mightBeRichText(text):
         return text
     return text.replace("<", f"<{_JOINER}").replace("&", f"&{_JOINER}")
+
+
+def unmarked(text: str) -> str:
+    """Return a text for a menu, or for a label of a field, in which & marks a letter to be pressed: it marks none."""
+    return text.replace("&", "&&")

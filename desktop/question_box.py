@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
-from desktop.plain_text import plain
+from desktop.plain_text import plain, unmarked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,6 @@ def input_dialog(parent: QWidget, title: str, label: str, chosen: Callable[[str]
     dialog = QInputDialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)
-    dialog.setLabelText(plain(label))
+    dialog.setLabelText(unmarked(plain(label)))
     dialog.textValueSelected.connect(chosen)
     return dialog

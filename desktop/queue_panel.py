@@ -14,6 +14,7 @@ from desktop.check_boxes import CheckBox
 from desktop.file_dialogs import PIPELINES, ask_for_file
 from desktop.labels import SaidLabel, plain_label
 from desktop.layouts import REST, in_column, in_row, stacked
+from desktop.plain_text import unmarked
 from desktop.rows_model import ROW_ROLE, Column, RowsModel
 from desktop.run_queue import RunQueue, document_offers, input_text, name_of
 from desktop.tables import make_table, stretch_section
@@ -111,7 +112,7 @@ class QueuePanel(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for question in questions:
-            menu.addAction(icon("run"), question.name, partial(self.queue.add, question.path))
+            menu.addAction(icon("run"), unmarked(question.name), partial(self.queue.add, question.path))
         if questions:
             menu.addSeparator()
         menu.addAction(icon("open"), "Choose a file…", self.choose_file)
@@ -183,7 +184,8 @@ class RunChoices(QWidget):
         self._entry = entry
         self.setEnabled(entry is not None and can_change)
         if entry is not None:
-            show_choice(self.documents, entry.input, input_text(entry.input).capitalize())
+            text = input_text(entry.input)
+            show_choice(self.documents, entry.input, text[:1].upper() + text[1:])
             show_choice(self.model, entry.model, entry.model or _AS_THE_QUESTION_SAYS)
             self.trust.setChecked(entry.trust_code)
 

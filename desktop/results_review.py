@@ -92,8 +92,12 @@ class ResultsReview(QObject):
         judged = self._workspace.while_open(lambda count: self.said.emit(said[:1].upper() + said[1:]))
         self._workspace.edit(reviews.JUDGE, judged, run=run, rows=rows, kind=kind, column=column)
         leaves = bool(self._model.selection.get("only_unreviewed"))  # then the next row comes to where this one is
-        if not column and len(rows) == 1 and kind != "clear" and not leaves:
+        if column or kind == "clear":
+            return
+        if len(rows) == 1 and not leaves:
             self._table.move_row(1)
+        elif len(rows) > 1 and leaves:  # else those that come to their places would be selected, and judged next
+            self._table.go_to(self._selection.spans()[0][0], max(self._table.currentIndex().column(), 1))
 
     def edit_current(self) -> None:
         """Begin to correct the current cell in place."""

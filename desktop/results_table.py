@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -68,7 +68,13 @@ class ResultsTable(QTableView):
         self._header = FilterHeader(self, unfiltered=self._unfiltered)
         self.setHorizontalHeader(self._header)
         self._held: tuple[int, list[str], str, int] | None = None  # what is typed into a row whose place goes
+        self._row_id = ""  # of the current row, empty where it is not known
+        self._count = 0  # of the rows that fitted the filters when it was noted
+        self._rows_go = False  # and the current row becomes another one by that, not by a person
+        model.dataChanged.connect(lambda *changed: self._follow_row())
         model.modelAboutToBeReset.connect(self._tell_typed)  # before the views hear of it, which close their editors
+        model.modelAboutToBeReset.connect(self._keep_now)
+        model.modelReset.connect(self._forget_row)
         model.rowsAboutToBeRemoved.connect(self._hold_typed)
         self.setModel(model)
         self._pinned = self._make_pinned()
@@ -206,6 +212,11 @@ class ResultsTable(QTableView):
         else:
             super().keyPressEvent(event)
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Keep how the columns are before the window goes, or another run comes."""
+        super().hideEvent(event)
+        self._keep_now()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the pinned columns as high as the table."""
         super().resizeEvent(event)
@@ -314,6 +325,7 @@ class ResultsTable(QTableView):
 
     def _hold_typed(self, parent: QModelIndex, first: int, last: int) -> None:
         """Note what is being typed into a row whose place goes: its editor closes."""
+        self._rows_go = True
         cell, editor = self.currentIndex(), self._editor()
         if first <= cell.row() <= last and editor is not None and (begun := editor.property(_BEGUN)) is not None:
             self._held = cell.column(), begun, editor.text(), editor.cursorPosition()
@@ -335,6 +347,41 @@ class ResultsTable(QTableView):
             editor.setProperty(_BEGUN, begun)
         elif text != begun[1]:
             self._results.edited.emit(begun[0], str(self._title(column)), text)
+
+    def currentChanged(self, current: Any, previous: Any) -> None:
+        """Note which row a person goes to."""
+        super().currentChanged(current, previous)
+        if not self._rows_go:
+            self._note_row()
+
+    def _forget_row(self) -> None:
+        self._row_id, self._rows_go = "", False
+
+    def _note_row(self) -> None:
+        row = self.currentIndex().data(ROW_ROLE)
+        self._row_id = row.id if isinstance(row, ShownRow) else ""
+        self._count = self._results.selected
+
+    def _follow_row(self) -> None:
+        """Let the current row be the same one where others came to its place, as where a correction was sorted anew.
+
+        Else the next key would judge a row that nobody has looked at. Where it has left the rows that are shown, the
+        next one is the current row; where it stands too far away to be here, none is.
+        """
+        self._rows_go = False
+        index = self.currentIndex()
+        row = self._results.row(index.row()) if index.isValid() else None
+        if row is None or self._editor() is not None:
+            return
+        has_left = self._results.selected < self._count
+        if self._row_id and (not isinstance(row, ShownRow) or row.id != self._row_id):
+            loaded = self._results.loaded()
+            place = next((n for n, other in loaded if isinstance(other, ShownRow) and other.id == self._row_id), -1)
+            if place >= 0:
+                self.go_to(place, index.column())
+            elif not has_left:
+                self.selectionModel().clear()
+        self._note_row()
 
     def _set_texts(self, texts: dict[int, str]) -> None:
         pinned = {number for number in texts if self._title(number) in self._pinned_names}
@@ -382,6 +429,12 @@ class ResultsTable(QTableView):
         except ValueError:  # written by another version, or by hand
             return {}
         return kept if isinstance(kept, dict) else {}
+
+    def _keep_now(self) -> None:
+        """Keep at once what was changed a moment ago."""
+        if self._keeping.isActive():
+            self._keeping.stop()
+            self._keep_layout()
 
     def _keep_layout(self) -> None:
         kept = self._kept()

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton, QWidget
 
-from desktop.plain_text import plain
+from desktop.plain_text import plain, unmarked
 from desktop.question_box import input_dialog
 from desktop.theme import icon
 from desktop.workspace import Workspace
@@ -81,7 +81,7 @@ class SearchesButton(QPushButton):
             action.deleteLater()
         self._remove.clear()
         for search in saved:
-            name = search.name.replace("&", "&&")
+            name = unmarked(search.name)
             use = self._menu.addAction(name, partial(self.chosen.emit, search))
             use.setToolTip(plain(search.words or search.name))
             self._remove.addAction(name, partial(self.forget, search.name))

@@ -9,7 +9,7 @@ from PySide6.QtCore import QItemSelectionModel, QObject
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from desktop.documents_model import DocumentsModel
-from desktop.paged_model import PAGE_ROWS, PagedModel
+from desktop.paged_model import PagedModel
 from desktop.rows_model import ROW_ROLE
 from desktop.workspace import Workspace
 from engine.worker.contract import Query
@@ -31,7 +31,7 @@ class SelectedRows:
     @property
     def count(self) -> int:
         """Return how many rows are selected, headings among them."""
-        return sum(last - first + 1 for first, last in self._spans())
+        return sum(last - first + 1 for first, last in self.spans())
 
     @property
     def are_too_many(self) -> bool:
@@ -45,21 +45,13 @@ class SelectedRows:
 
     def here(self) -> list[Any]:
         """Return the selected rows that have come, in the order of the table."""
-        spans = self._spans()
-        chosen = {number for first, last in spans for number in range(first, last + 1)}
+        chosen = {number for first, last in self.spans() for number in range(first, last + 1)}
         loaded = sorted(self._model.loaded(), key=lambda pair: pair[0])
         return [row for number, row in loaded if number in chosen]
 
-    def fetch(self) -> None:
-        """Have the selected rows fetched that have not come, as far as the model keeps them."""
-        for first, last in self._spans():
-            for number in range(first, last + 1, PAGE_ROWS):
-                self._model.row(number)
-            self._model.row(last)
-
     def question(self) -> dict[str, Any]:
         """Return what is to be asked for the ids of the selected rows."""
-        return {"spans": [{"first": first, "last": last} for first, last in self._spans()], **self._model.question()}
+        return {"spans": [{"first": first, "last": last} for first, last in self.spans()], **self._model.question()}
 
     def use(self, then: Callable[[list[str]], object]) -> str:
         """Call `then` with the ids of all selected rows, at once where they are here.
@@ -79,7 +71,7 @@ class SelectedRows:
             )
         return ""
 
-    def _spans(self) -> list[tuple[int, int]]:
+    def spans(self) -> list[tuple[int, int]]:
         """Return the first and last rows of what is selected, in order; a row may have to be selected whole."""
         ranges = self._table.selectionModel().selection().toList()
         if self._table.selectionBehavior() == QAbstractItemView.SelectionBehavior.SelectRows:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QSize
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QTreeView,
+)
 
 from desktop.paged_model import PagedModel
-from desktop.rows_model import ColumnsModel
+from desktop.rows_model import ColumnsModel, Index
 
 _ROW_SPACE = 10
+_ENTRY_SPACE = 12
 
 
 class Table(QTableView):
@@ -34,22 +42,44 @@ def stretch_section(header: QHeaderView, stretched: int) -> None:
     header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
 
 
-def copy_cells(table: QTableView) -> bool:
+class TwoLines(QStyledItemDelegate):
+    """Draws the entries of a list as high as two lines of its letters, and no wider than the list."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of an entry."""
+        return QSize(0, 2 * option.fontMetrics.lineSpacing() + _ENTRY_SPACE)
+
+
+def copy_cells(view: QAbstractItemView) -> tuple[str, str] | None:
     """Put the selected cells that are shown on the clipboard, a line for each row, with tabs between cells.
 
-    False, and nothing is copied, where some are not loaded yet; these are then fetched.
+    Where some of many rows are not here nothing is copied: return why, and what to do (PagedModel.refusal).
     """
-    model, header = table.model(), table.horizontalHeader()
-    chosen = [index for index in table.selectionModel().selectedIndexes() if not table.isColumnHidden(index.column())]
-    numbers = sorted({index.row() for index in chosen})
-    if isinstance(model, PagedModel) and any([model.row(number) is None for number in numbers]):  # noqa: C419 - all
-        return False
-    rows: dict[int, list[str]] = {number: [] for number in numbers}
-    for index in sorted(chosen, key=lambda index: header.visualIndex(index.column())):
-        rows[index.row()].append(" ".join(str(index.data() or "").split()))
+    model, selection = view.model(), view.selectionModel().selection().toList()
+    if isinstance(model, PagedModel):
+        refusal = model.refusal((each.top(), each.bottom()) for each in selection)
+        if refusal is not None:
+            return refusal
+    header = view.horizontalHeader() if isinstance(view, QTableView) else None
+    header = view.header() if isinstance(view, QTreeView) else header
+    rows: dict[tuple[int, ...], list[tuple[int, str]]] = {}
+    for each in selection:
+        columns = range(each.left(), each.right() + 1)
+        places = [(column, column if header is None else header.visualIndex(column)) for column in columns]
+        shown = [place for place in places if header is None or not header.isSectionHidden(place[0])]
+        above = _rows_above(each.parent())
+        for row in range(each.top(), each.bottom() + 1) if shown else ():
+            texts = ((place, str(model.index(row, column, each.parent()).data() or "")) for column, place in shown)
+            rows.setdefault((*above, row), []).extend((place, " ".join(text.split())) for place, text in texts)
     if rows:
-        QGuiApplication.clipboard().setText("\n".join("\t".join(cells) for cells in rows.values()))
-    return True
+        lines = ("\t".join(text for _, text in sorted(rows[row])) for row in sorted(rows))
+        QGuiApplication.clipboard().setText("\n".join(lines))
+    return None
+
+
+def _rows_above(parent: QModelIndex) -> tuple[int, ...]:
+    """Return the numbers of the rows that lead to what stands below an entry of a tree."""
+    return (*_rows_above(parent.parent()), parent.row()) if parent.isValid() else ()
 
 
 def make_table(model: QAbstractItemModel, name: str) -> Table:

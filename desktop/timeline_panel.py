@@ -36,7 +36,8 @@ class TimelinePanel(RowsPanel):
             box.setMinimumContentsLength(12)
             box.activated.connect(lambda index: self.refresh())
         self.view = TimelineView()
-        self.view.picked.connect(lambda row, path: self.picked.emit(row, self.column.currentText(), path))
+        self._dated_by = ""  # the column whose dates are shown; another one may be on its way
+        self.view.picked.connect(lambda row, path: self.picked.emit(row, self._dated_by, path))
         self.pictures = PictureWriter(self)
         self.pictures.written.connect(self._say_written)
         self._area = scrolled(self.view, "Timeline")
@@ -84,6 +85,7 @@ class TimelinePanel(RowsPanel):
         self.say_written(path, is_there, "Choose another place, or .svg if it is long.")
 
     def _take(self, timeline: ShownTimeline) -> None:
+        self._dated_by = timeline.column
         offered = timeline.columns if timeline.column in timeline.columns else (timeline.column, *timeline.columns)
         with QSignalBlocker(self.column):
             self.column.clear()

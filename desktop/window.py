@@ -9,14 +9,16 @@ from typing import TypeVar
 from PySide6.QtCore import QByteArray, QDeadlineTimer, QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QApplication,
     QDialog,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QMainWindow,
     QMessageBox,
+    QPlainTextEdit,
     QStackedWidget,
-    QTableView,
     QWidget,
 )
 
@@ -30,7 +32,6 @@ from desktop.labels import SaidLabel, with_name
 from desktop.layouts import holder, in_row
 from desktop.message_bar import MessageBar
 from desktop.offline_panel import OfflinePanel, fence_text, window_process
-from desktop.paged_model import NOT_HERE
 from desktop.passphrase_dialogs import PassphraseDialog
 from desktop.permission import ask_permission
 from desktop.place import Place
@@ -426,12 +427,15 @@ class MainWindow(QMainWindow):
         add("Select &page", self._select_page, menu="Edit", shortcut="Ctrl+Shift+A")
 
     def copy(self) -> None:
-        """Copy the selected cells of the table that has the keyboard, else the text that is selected on a page."""
+        """Copy what is selected in the table, list or text that has the keyboard, else what is selected on a page."""
         focused = QApplication.focusWidget()
-        if not isinstance(focused, QTableView):
+        if isinstance(focused, QAbstractItemView):
+            if (refusal := copy_cells(focused)) is not None:
+                self.workspace.said.emit(*refusal)
+        elif isinstance(focused, QLineEdit | QPlainTextEdit):
+            focused.copy()
+        else:
             self._viewer().view.copy()
-        elif not copy_cells(focused):
-            self.workspace.said.emit(*NOT_HERE)
 
     def _select_page(self) -> None:
         view = self._viewer().view

@@ -237,9 +237,12 @@ class Workspace(QObject):
                 self.folder_offered.emit(path)
         elif paths:
             first = Path(paths[0])
-            name = first.with_name(f"{first.name if first.is_dir() else first.stem}.redwell")
             if len(paths) > 1:
                 name = first.parent / f"{first.parent.name or 'records'}.redwell"
+            elif first.name:
+                name = first.with_name(f"{first.name if first.is_dir() else first.stem}.redwell")
+            else:  # the top of a disk: nothing lies beside it
+                name = first / "records.redwell"
             if name.exists() or os.access(name.parent, os.W_OK):
                 self.open_case(str(name), create=True, folders=paths)
             else:

@@ -69,7 +69,7 @@ def write_private(file: Path, text: str) -> None:
         # A place of its own: another command may write the same file at this moment.
         with tempfile.TemporaryDirectory(dir=file.parent, prefix=".writing-") as work:
             part = Path(work) / file.name
-            part.write_text(text, encoding="utf-8")
+            part.write_text(text, encoding="utf-8", errors="surrogateescape")  # names of files may be no Unicode
             part.replace(file)
     except OSError as error:
         raise ModelError(f"{file} cannot be written: {error.strerror}", advice="Set REDWELL_CACHE.") from error

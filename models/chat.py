@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
+from jinja2 import Template
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -57,14 +59,8 @@ def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str =
     """
     messages = _messages(segments)
     marked = [{"role": role, "content": _marker(i)} for i, (role, _) in enumerate(messages)]
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.globals["raise_exception"] = _refuse
-    if template and _needs_day(template):
-        environment.globals["strftime_now"] = TEMPLATE_DAY.strftime
     try:
-        rendered = environment.from_string(template or CHATML).render(
+        rendered = _compiled(template or CHATML).render(
             messages=marked, add_generation_prompt=True, bos_token=bos, eos_token=eos, tools=None
         )
     except _TEMPLATE_FAULTS as error:
@@ -74,6 +70,18 @@ def render_chat(template: str | None, segments: Sequence[Segment], *, bos: str =
             "a model may accept no system prompt; try without, or use another model.",
         ) from error
     return _replace_markers(rendered, messages)
+
+
+@lru_cache(maxsize=4)
+def _compiled(template: str) -> Template:
+    """Compile a template, once: it takes longer than all else about a short prompt. Raises as Jinja does."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    environment.globals["raise_exception"] = _refuse
+    if _needs_day(template):
+        environment.globals["strftime_now"] = TEMPLATE_DAY.strftime
+    return environment.from_string(template)
 
 
 def _messages(segments: Sequence[Segment]) -> list[tuple[Role, list[Segment]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -33,13 +33,6 @@ class TokenMask:
 
     words: NDArray[np.int32]
     size: int
-
-    @classmethod
-    def of(cls, tokens: Iterable[int], size: int) -> TokenMask:
-        """Make the mask of the tokens given, each below `size`."""
-        bits = np.zeros(-(-size // WORD) * WORD, np.uint8)
-        bits[list(tokens)] = 1
-        return cls(np.packbits(bits, bitorder="little").view(np.int32), size)
 
     def holds(self, token: int) -> bool:
         """Say whether a token may come next."""

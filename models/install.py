@@ -138,19 +138,24 @@ def find_model(name_or_path: str | Path = "", *, progress: Progress = no_progres
         if entry.kind == "language" and name.lower() in (entry.id, entry.place, entry.title.lower()):
             return _installed(root, entry, progress)
     own_path = next((path for path in own_models(root) if name in (path.name, id_of(path))), None)
-    path = own_path or expanded(name)
-    if path.is_dir():
+    path, why = own_path or expanded(name), ""
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except OSError as error:  # the name is too long for one, or the folder is closed to us
+        is_folder, is_file, why = False, False, f": {error.strerror}"
+    if is_folder:
         return _found_folder(path.resolve(), root, progress)
-    if path.is_file():
+    if is_file:
         header = read_header(path)
         return InstalledModel(path, verified_hash(path, root, progress=progress), header.name or path.stem)
-    raise ModelMissing(f"there is no model {name!r}", advice=f"Known: {', '.join(_language_names(root))}; or a path.")
+    known = ", ".join(_language_names(root))
+    raise ModelMissing(f"there is no model {name!r:.200}{why}", advice=f"Known: {known}; or a path.")
 
 
 def other_embeddings() -> Path | None:
     """Return the folder of the embedding model that the user names in place of all-MiniLM; None where none is named."""
     named = os.environ.get(OTHER_EMBEDDINGS, "").strip()
-    return Path(named).expanduser().absolute() if named else None
+    return expanded(named).absolute() if named else None
 
 
 def embedding_folder() -> Path:
@@ -182,7 +187,7 @@ def add(path: Path, *, name: str = "", progress: Progress = no_progress) -> Inst
     It is called `name`, or as it was (a folder always). A file that is one of the catalogue's counts as that model.
     Raises BadModelFile, BadModelFolder or ModelError; then nothing of it is to be seen among the models.
     """
-    path = path.expanduser()
+    path = expanded(path)
     if path.is_dir():
         return _add_folder(path.resolve(), progress)
     header = read_header(path)

@@ -138,6 +138,11 @@ class Job(Asked[NDArray[np.int32]]):
         self.drafter, self.next_look = Drafter(), LOOK_TOKENS
         return True
 
+    def write_forced(self, tokens: Sequence[int]) -> None:
+        """Write tokens that the schema leaves no choice about."""
+        self.reply.extend(tokens)
+        self.forced += len(tokens)
+
     def _repeats_records(self) -> bool:
         if self.bytes_of is None:
             return False
@@ -190,20 +195,16 @@ class Job(Asked[NDArray[np.int32]]):
 
 @dataclass
 class Counters:
-    """Tokens since the start.
+    """Tokens since the start, and evaluations, of which each job alone does not tell.
 
-    `prompt` were evaluated from prompts, `reused` came from the cache, `sampled` were chosen, `forced` by schemas;
-    `drafted` were proposed by copying from the prompt, of which `accepted` were what the model then chose.
+    `prompt` were evaluated from prompts; `drafted` were proposed by copying from the prompt, of which `accepted` were
+    what the model then chose.
     """
 
     prompt: int = 0
-    reused: int = 0
-    sampled: int = 0
-    forced: int = 0
     drafted: int = 0
     accepted: int = 0
     evaluations: int = 0
-    finished: int = 0
 
 
 MOST_SPELLINGS = 64

@@ -117,7 +117,7 @@ def _begin() -> None:
     if variants := processor_variants():
         chosen = one_of(PROCESSOR, sorted(variants))
         if chosen is None:
-            library.ggml_backend_load_all_from_path(str(_library_folder()).encode())
+            library.ggml_backend_load_all_from_path(os.fsencode(_library_folder()))
         elif not _load(variants[chosen]):
             raise ModelError(
                 f"this processor cannot run llama.cpp's library for {chosen}",
@@ -130,7 +130,7 @@ def _load(path: Path) -> bool:
     """Load a library of llama.cpp by itself; False where it cannot be used here."""
     load = lc.llama_cpp._lib.ggml_backend_load
     load.restype = ctypes.c_void_p
-    return bool(load(str(path).encode()))
+    return bool(load(os.fsencode(path)))
 
 
 @cache
@@ -192,7 +192,7 @@ class LlamaRuntime:
         parameters.n_gpu_layers = settings.gpu_layers or 0
         if not settings.gpu_layers:
             parameters.devices = ctypes.addressof(_NO_DEVICES)
-        self._model: Any = lc.llama_model_load_from_file(str(path).encode(), parameters)
+        self._model: Any = lc.llama_model_load_from_file(os.fsencode(path), parameters)
         if not self._model:
             raise WeightsCorrupt(
                 f"{path} could not be loaded as a GGUF model",

@@ -47,8 +47,11 @@ class FolderTexts:
 
 
 def is_model_folder(path: Path) -> bool:
-    """Say whether a path looks like a model folder."""
-    return (path / "config.json").is_file() and next(path.glob("*.safetensors"), None) is not None
+    """Say whether a path looks like a model folder; one that is closed to us, or too long to be a path, does not."""
+    try:
+        return (path / "config.json").is_file() and next(path.glob("*.safetensors"), None) is not None
+    except OSError:
+        return False
 
 
 def model_files(folder: Path) -> list[Path]:

@@ -65,8 +65,8 @@ def refuse_name_of_folder(target: Path) -> None:
 def read_choice(root: Path) -> str:
     """Return the id of the model that the user chose as the default; "" when none was chosen."""
     try:
-        return (root / CHOICE).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
+        return (root / CHOICE).read_text(encoding="utf-8", errors="surrogateescape").removesuffix("\n")
+    except OSError:
         return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def expanded(text: str) -> Path:
+def expanded(text: str | Path) -> Path:
     """Make a path of text, with ~ as the home folder; a name such as ~$memo.docx, which is no one's home, stays."""
     path = Path(text)
     try:

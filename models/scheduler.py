@@ -99,7 +99,7 @@ class Scheduler:
         self._line.jobs.append(job)
         try:
             self._check_size(job)
-            self._write_forced(job, job.guide.take_forced())
+            job.write_forced(job.guide.take_forced())
             finished = job.guide.finished
         except ModelError as error:
             self._finish(job, error)
@@ -209,7 +209,6 @@ class Scheduler:
         if job.started is None:
             job.started = time.perf_counter()
             job.reused = length
-        self.counters.reused += length
         self._running.append(job)
         if job.mask is None:
             self._work_out_mask(job)
@@ -339,9 +338,8 @@ class Scheduler:
         job.guide.accept(token)
         forced = job.guide.take_forced()
         job.sampled += 1
-        self.counters.sampled += 1
         job.reply.append(token)
-        self._write_forced(job, forced)
+        job.write_forced(forced)
         return [token, *forced]
 
     def _go_on(self, job: Job, new: list[int], draft_left: int, agree: int) -> None:
@@ -365,11 +363,6 @@ class Scheduler:
             self._evaluator.forget(slot.number, slot.evaluated - count)
             self._table.withdraw(slot, count)
 
-    def _write_forced(self, job: Job, forced: list[int]) -> None:
-        job.reply.extend(forced)
-        job.forced += len(forced)
-        self.counters.forced += len(forced)
-
     def _end_if_complete(self, job: Job, finished: bool) -> bool:
         """Deliver the reply if it is complete or at its limit, and say whether that was so."""
         if finished:
@@ -391,7 +384,7 @@ class Scheduler:
         slot = job.slot
         if slot is None or not job.begin_again():
             return False
-        self._write_forced(job, job.guide.take_forced())
+        job.write_forced(job.guide.take_forced())
         self._cache.cut(slot, job.prompt.size - 1)  # its last token is evaluated again, for its logits
         slot.tokens = np.concatenate([job.prompt, np.asarray(job.reply, np.int32)])
         self._work_out_mask(job)
@@ -402,7 +395,6 @@ class Scheduler:
             self._release(job)
         else:
             self._line.jobs.remove(job)
-        self.counters.finished += 1
         self._has_answered = not self.idle
         job.deliver(job, error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +111,7 @@ def _own_record(path: Path, root: Path) -> tuple[Path, str]:
     """Return where the hash of a user's own file or folder is remembered, and under which name."""
     if path.parent == root:
         return record_path(root, path.name), path.name
-    return record_path(root, f"elsewhere-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"), str(path)
+    return record_path(root, f"elsewhere-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"), str(path)
 
 
 def seal(path: Path, sha256: str) -> dict[str, Any]:

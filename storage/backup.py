@@ -36,7 +36,5 @@ def backup_case(
     with Case(path, read_only=True) as case:
         is_encrypted = case.is_encrypted
         case.copy_to(out, tell)
-    known = passphrases.passphrase_of(path)
-    if is_encrypted and known is not None:
-        passphrases.remember(out, known)
+    passphrases.share(path, out)
     return BackedUp(out.stat().st_size, is_encrypted, verify_case(out, tell_check))

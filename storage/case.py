@@ -14,7 +14,7 @@ from storage.custody import Custody
 from storage.documents import Documents
 from storage.errors import CaseLocked, CaseMissing, CaseReadOnly, CaseTooOld, NotACase
 from storage.evidence import Evidence
-from storage.files import remove_leftovers
+from storage.files import journal_file, remove_leftovers
 from storage.indexes import TextIndexes
 from storage.labels import Labels
 from storage.ledger import LedgerBook
@@ -158,7 +158,7 @@ class Case:
 
 def _check_path(path: Path, *, must_exist: bool, writes: bool) -> None:
     try:
-        path.stat()
+        (journal_file(path) if writes else path).stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:

@@ -7,6 +7,7 @@ a salt, and so keys, of its own. Old bytes may stay in blocks of the disk that a
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import sys
@@ -188,7 +189,9 @@ def _convert(path: Path, old: str | None, new: str | None, tell: Tell) -> Conver
         try:
             done = _replace(path, key_of(opened.header, old) if old is not None else None, new, tell)
         except OSError as error:
-            raise DiskFailed(f"{path} could not be converted, and is as it was: {error.strerror}") from error
+            advice = "Give the case a shorter name." if error.errno == errno.ENAMETOOLONG else ""
+            message = f"{path} could not be converted, and is as it was: {error.strerror}"
+            raise DiskFailed(message, advice=advice) from error
     if new is None:
         passphrases.forget(path)
     else:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from storage.encryption import Key, address_of, connect_encrypted
 from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed, DiskFull
-from storage.files import flush, make_private, make_temporary
+from storage.files import flush, journal_file, make_private, make_temporary
 from storage.sqlite_library import translated
 
 PAGES: Final = 2000
@@ -48,10 +48,10 @@ def copy_case(
 
 def make_part(target: Path, part: Path | None = None) -> Path:
     """Make an empty file beside `target` for what gets its name by `put`; raises what `copy_case` raises."""
+    refuse_existing(target)
     if not target.parent.is_dir():
         message = f"there is no folder {target.parent} to write {target.name} in"
         raise CaseMissing(message, advice="Make the folder first.")
-    refuse_existing(target)
     try:
         if part is None:
             return make_temporary(target.parent)
@@ -64,7 +64,13 @@ def make_part(target: Path, part: Path | None = None) -> Path:
 
 
 def refuse_existing(target: Path) -> None:
-    """Raise CaseExists where there is a file or a folder at `target`."""
+    """Raise CaseExists where there is a file or a folder at `target`, CaseReadOnly where no case can be."""
+    try:
+        journal_file(target).exists()
+    except OSError as error:
+        raise CaseReadOnly(
+            f"{target} cannot be made: {error.strerror}", advice="Choose another place, or a shorter name."
+        ) from error
     if target.is_dir():
         raise CaseExists(f"{target} is a folder", advice=f"Name the file to make: {target / 'copy.redwell'}.")
     if target.exists() or target.is_symlink():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -19,6 +20,11 @@ def part_file(case: Path) -> Path:
     return case.with_name(f".{case.name}.converting")
 
 
+def journal_file(case: Path) -> Path:
+    """Name the file of the longest name that lies beside a case: SQLite's journal while the case is made."""
+    return case.with_name(f"{case.name}-journal")
+
+
 def remove_leftovers(case: Path) -> None:
     """Remove an unfinished copy, which may hold plain records. Hold the writer's lock. Raises CaseReadOnly."""
     part = part_file(case)
@@ -26,6 +32,8 @@ def remove_leftovers(case: Path) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # beside a case of a long name there can be none
+                return
             raise CaseReadOnly(f"the unfinished copy {path} cannot be removed: {error.strerror}") from error
 
 

@@ -45,6 +45,12 @@ def forget(case: Path) -> None:
             secret.wipe()
 
 
+def share(case: Path, copy: Path) -> None:
+    """Let a copy of a case have its passphrase, until that is forgotten; without effect where none is known."""
+    if (known := passphrase_of(case)) is not None:
+        remember(copy, known)
+
+
 def forget_all() -> None:
     """Forget and overwrite every passphrase; a process that ends in order does it by itself."""
     with _guard:
@@ -105,9 +111,12 @@ def ask(case: Path, *, again: bool) -> str | None:
 
 
 def read_passphrase_file(path: Path, what: str = "passphrase") -> str:
-    """Return what a file holds but for the line end after it; `what` names it in errors. Raises BadPassphrase."""
+    """Return what a file holds but for the line end after it; `what` names it in errors. Raises BadPassphrase.
+
+    A mark of UTF-8 before it, which some editors write, is no part of it: nobody types one.
+    """
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
+        text = path.expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadPassphrase(f"the {what} cannot be read from {path}: {why}", advice="Name another file.") from error

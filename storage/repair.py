@@ -76,10 +76,9 @@ def repair_case(
 def _filled(source: Connection, out: Path, tell: Tell, facts: Mapping[str, Any]) -> Repaired:
     """Fill a file beside `out`, which gets its name when it is whole: nobody takes what a kill left for a repair."""
     part = make_part(out)
-    known = passphrases.passphrase_of(source.path) if source.is_encrypted else None
     try:
-        if known is not None:
-            passphrases.remember(part, known)
+        if source.is_encrypted:
+            passphrases.share(source.path, part)
         with Case(part) as case:
             repair = _Repair(source, case, tell)
             repair.work(facts)
@@ -90,8 +89,8 @@ def _filled(source: Connection, out: Path, tell: Tell, facts: Mapping[str, Any])
         passphrases.forget(part)
         for ending in ("", "-wal", "-shm", ".lock"):
             part.with_name(part.name + ending).unlink(missing_ok=True)
-    if known is not None:
-        passphrases.remember(out, known)
+    if source.is_encrypted:
+        passphrases.share(source.path, out)
     return repair.done
 
 

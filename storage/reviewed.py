@@ -151,8 +151,9 @@ def _after(before: CellReview, stored: StoredEdit) -> CellReview:
             return CellReview(note=before.note, who=stored.who, made_at=stored.made_at) if before.note else CellReview()
         case "note":
             return replace(signed, note=edit.note)
-        case "rename":
-            return replace(signed, is_replaced=True, value=edit.value)
+        case "rename":  # it may give back the name that the row had at first
+            is_other = edit.value != edit.original
+            return replace(signed, is_replaced=is_other, value=edit.value if is_other else None)
         case "correct":
             return replace(signed, verdict="corrected", is_replaced=True, value=edit.value)
         case _:

@@ -21,7 +21,7 @@ from desktop.ingest_panel import IngestPanel
 from desktop.labels import plain_label, with_name
 from desktop.layouts import in_column, in_row, split, stacked
 from desktop.place import Place
-from desktop.plain_text import plain
+from desktop.plain_text import plain, unmarked
 from desktop.question_box import YesOrNo, ask_yes_or_no, input_dialog
 from desktop.rows_model import ROW_ROLE
 from desktop.run_queue import these_documents
@@ -196,9 +196,9 @@ class DocumentsPlace(Place):
         folders = self.watched.folders
         self._unwatch.clear()
         for folder in folders:
-            self._unwatch.addAction(plain(folder), partial(self.watched.watch, folder, on=False))
+            self._unwatch.addAction(unmarked(folder), partial(self.watched.watch, folder, on=False))
         self._unwatch.setEnabled(bool(folders))
-        names = ", ".join(Path(folder).name for folder in folders)
+        names = ", ".join(Path(folder).name or folder for folder in folders)
         gone = "".join(f" {said}" for said in self.watched.gone.values() if said)
         self._watching.setText(f"Watching for new files: {names}. You can read them here when they come.{gone}")
         self._watching.setToolTip(plain("\n".join(folders)))
@@ -396,6 +396,7 @@ class DocumentsPlace(Place):
 
     def _look(self) -> None:
         """Apply the filters, and search when there are words."""
+        self._typing.stop()
         only = self._listed()
         self.model.show_only(only)
         self.hits.hits.look_for(self.words.text(), only)
@@ -427,10 +428,10 @@ class DocumentsPlace(Place):
             return
         words = self.words.text().strip()
         if not count:
-            self.workspace.said.emit(f"No line has the words {words!r}, nor similar ones.", "Try fewer words.")
+            self.workspace.said.emit(f"No line has the words “{words}”, nor similar ones.", "Try fewer words.")
         elif self.hits.hits.is_fuzzy:
             self.workspace.said.emit(
-                f"No line has the words {words!r} as they are written.",
+                f"No line has the words “{words}” as they are written.",
                 "These lines have similar words: a scan may have been misread.",
             )
 

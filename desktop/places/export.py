@@ -132,6 +132,8 @@ class ExportPlace(Place):
             self.workspace.said.emit(*refusal)
             return
         path = with_suffix(self.file.text().strip(), self.suffix)
+        if Path(path).parts[0] != "~":  # a mere name is of a file beside the case
+            path = str(Path(self.workspace.case).parent / path)
         self.file.setText(path)
         parameters: dict[str, Any] = {
             "case": self.workspace.case,
@@ -148,10 +150,11 @@ class ExportPlace(Place):
             parameters["columns"] = self.workspace.shown_results["columns"]
         if self.only_selected.isChecked():
             parameters["rows"] = self._selected
-        self._is_ours = True
-        self._written = ""
-        self.told.setText("Writing…")
-        self.workspace.job.start("export", **parameters, **allowed)
+        if self.workspace.job.start("export", **parameters, **allowed):
+            self._is_ours = True
+            self._written = ""
+            self.told.setText("Writing…")
+            self._show_job()
 
     @property
     def _is_shown(self) -> bool:

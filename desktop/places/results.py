@@ -10,7 +10,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop.actions import Actions, offer_on_right_click
-from desktop.paged_model import NOT_HERE
 from desktop.place import Place
 from desktop.results_layout import ResultsLayout
 from desktop.results_model import ResultsModel
@@ -391,6 +390,8 @@ class ResultsPlace(Place):
         self._tell_shown()
         if not table.rows:
             self.parts.show_hint(_NO_ROWS)
+            self.evidence.clear()  # it would stand beside as if it were of this run
+            self.names.clear("")
         self.workspace.ask(results.CHANGES, self.workspace.while_open(self._show_changes), run=table.run)
 
     def _show_changes(self, warning: str) -> None:
@@ -515,8 +516,7 @@ class ResultsPlace(Place):
 
     def _is_here(self) -> bool:
         """Say whether all selected rows are here; have the others fetched, and tell a person of that."""
-        if self.selection.are_here:
-            return True
-        self.selection.fetch()
-        self.workspace.said.emit(*NOT_HERE)
-        return False
+        refusal = self.model.refusal(self.selection.spans())
+        if refusal is not None:
+            self.workspace.said.emit(*refusal)
+        return refusal is None

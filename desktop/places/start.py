@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QStandardPaths, Qt, QTimer, Signal
+from PySide6.QtCore import QStandardPaths, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -23,6 +23,7 @@ from desktop.labels import plain_label, with_name
 from desktop.layouts import REST, in_column, in_row
 from desktop.place import Place
 from desktop.plain_text import plain
+from desktop.tables import TwoLines
 from desktop.theme import icon
 from desktop.workspace import Workspace
 from engine.worker.contract.case import COPY_SAMPLE
@@ -116,6 +117,7 @@ class StartPlace(Place):
     def _recent_box(self) -> QGroupBox:
         box = QGroupBox("Recent cases")
         self._recent = with_name(QListWidget(), "Recent cases")
+        self._recent.setItemDelegate(TwoLines(self._recent))
         self._recent.itemActivated.connect(lambda item: self.workspace.open_case(item.data(_PATH)))
         none = "None yet. A case is one file that holds everything about one investigation."
         self._none = plain_label(none, wraps=True)
@@ -154,7 +156,6 @@ class StartPlace(Place):
             item = QListWidgetItem(icon("documents"), f"{Path(path).stem}\n{Path(path).parent}")
             item.setData(_PATH, path)
             item.setToolTip(plain(path))
-            item.setSizeHint(QSize(0, 2 * self._recent.fontMetrics().height() + 10))
             self._recent.addItem(item)
         self._none.setVisible(not self._recent.count())
         self._recent.setVisible(bool(self._recent.count()))

@@ -12,6 +12,7 @@ from desktop.labels import plain_label, with_name
 from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.ask_box import AskBox
+from desktop.tables import TwoLines
 from desktop.theme import icon
 from desktop.workspace import Workspace
 
@@ -79,12 +80,12 @@ class BeginView(QWidget):
         item = QListWidgetItem(icon(icon_name), text)
         item.setData(_DATA, data)
         item.setToolTip(plain(tip or text))
-        item.setSizeHint(QSize(0, 2 * into.fontMetrics().lineSpacing() + 12))
         into.addItem(item)
 
 
 def _list(name: str) -> QListWidget:
     made = with_name(QListWidget(), name)
+    made.setItemDelegate(TwoLines(made))
     made.setWordWrap(True)
     made.setSpacing(2)
     made.setIconSize(QSize(24, 24))

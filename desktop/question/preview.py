@@ -207,7 +207,7 @@ class PreviewPanel(QWidget):
         self._given["most_characters"] = 0 if self.which.currentData() == SELECTED else MOST_CHARACTERS
         self.status.setText("Reading…")
         if not self._space.job.start("try", **self._given, **self._allowed):
-            self._end(_BUSY)
+            self._end(_BUSY if self._space.job.is_going else _BEGIN)
 
     def _end(self, told: str) -> None:
         """Say why no preview is made."""

@@ -47,7 +47,7 @@ class TryPanel(QWidget):
     def __init__(self, workspace: Workspace, document: PipelineDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._document = workspace, document
-        self._path = ""
+        self._trial = ""
         self._question = ""
         self._is_ours = False
         self._allowed: dict[str, Any] = {}  # what a person let this trial do
@@ -113,7 +113,7 @@ class TryPanel(QWidget):
             self._is_ours = False
             self._workspace.job.cancel()
         self._workspace.client.forget(self._question)
-        self._path = ""
+        self._trial = ""
         self.items.clear()
         self._show_item(None)
         self._show_hint()
@@ -201,7 +201,7 @@ class TryPanel(QWidget):
         self._show_job()
 
     def _show_trial(self, event: Tried) -> None:
-        self._path = event.path
+        self._trial = event.case
         calls = f"{counted(event.calls, 'call')}, {event.from_case:,} answered before"
         self.status.setText(f"{', '.join(event.documents)}: {calls}. {event.note}".strip())
         self.items.clear()
@@ -227,10 +227,10 @@ class TryPanel(QWidget):
 
     def _open(self, item: QTreeWidgetItem | None) -> None:
         number = item.data(0, _DATA) if item is not None else None
-        if number is None or not self._path:
+        if number is None or not self._trial:
             return
         self._workspace.client.forget(self._question)
-        self._question = self._workspace.client.ask("pipelines.tried", self._show_item, trial=self._path, item=number)
+        self._question = self._workspace.client.ask("pipelines.tried", self._show_item, trial=self._trial, item=number)
 
     def _show_item(self, item: dict[str, Any] | None) -> None:
         self.places.clear()

@@ -64,17 +64,17 @@ class Checker:
         """Check one item: spans, quotes, and each leaf of its value."""
         cited = _checked_places(self.shown, written["spans"])
         if isinstance(cited, str):
-            return Dropped(written["value"], (), cited)
+            return Dropped(written["value"], cited)
         judge = _Judge(self.shown, cited, claim)
         value = read_spec(spec, written["value"], judge)
         places = sorted(places_and_beside(judge.places, cited, moved=judge.moved), key=lambda place: place.start)
         spans = tuple(sorted(set(map(self.shown.span, places))))
         if not has_content(value):
-            return Dropped(written["value"], spans, "; ".join(judge.unsupported) or "it has no value")
+            return Dropped(written["value"], "; ".join(judge.unsupported) or "it has no value")
         method = next(name for name in WORST_FIRST if name in judge.methods or name == "verbatim")
         if method not in self.accept:
             why = "; ".join(judge.loose) or f"the value is {method} and not {' or '.join(self.accept)}"
-            return Dropped(written["value"], spans, why)
+            return Dropped(written["value"], why)
         return Item(
             value=value,
             spans=spans,
@@ -84,7 +84,6 @@ class Checker:
             page=self.page_of(spans[0].first),
             problem="; ".join([*judge.problems, *judge.unsupported]),
             level=written.get("level", 1),
-            moved=judge.moved,
         )
 
 

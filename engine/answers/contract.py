@@ -12,9 +12,9 @@ from engine.values.cells import is_typed, parts
 Shape = Literal["single", "list", "table", "tree", "nested"]
 """How the items of an answer belong together (answer_shape of the article, section 2.1)."""
 
-Method = Literal["verbatim", "computed", "inferred", "na"]
+Method = Literal["verbatim", "computed", "inferred"]
 """How a value was come by. `verbatim`: it stands in the cited lines. `computed`: from several parts of them.
-`inferred`: the cited lines bear it out in other words. `na`: there is no answer."""
+`inferred`: the cited lines bear it out in other words."""
 
 Status = Literal["found", "partial", "none", "conflict", "clarify"]
 """What became of a question: the first that applies of clarify, none, conflict, partial, found."""
@@ -40,7 +40,6 @@ class Item:
     page: int | None = None
     problem: str = ""
     level: int = 1
-    moved: bool = False
 
     @property
     def is_read(self) -> bool:
@@ -53,7 +52,6 @@ class Dropped:
     """An item that the checks did not let pass, as the model wrote it, and why."""
 
     written: Any
-    spans: tuple[Span, ...]
     why: str
 
 

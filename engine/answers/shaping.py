@@ -78,7 +78,7 @@ def _joined(first: Item, second: Item) -> Item:
     earlier, later = sorted((first, second), key=lambda item: item.spans[0])
     spans = tuple(sorted({*first.spans, *second.spans}))
     snippet = first.snippet if second.snippet in first.snippet else f"{earlier.snippet}\n{later.snippet}"
-    return replace(first, spans=spans, snippet=snippet, page=earlier.page, moved=first.moved or second.moved)
+    return replace(first, spans=spans, snippet=snippet, page=earlier.page)
 
 
 def _listed(name: str, values: list[Any], items: Sequence[Item]) -> Cell:

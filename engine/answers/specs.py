@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -131,9 +133,26 @@ def _marks(value: Any) -> Iterator[str]:
             for inner in value:
                 yield from _marks(inner)
         case str():
-            yield " ".join("".join(c if c.isalnum() else " " for c in value.casefold()).split())
+            yield _told_alike(value)
         case _:
             yield repr(value)
+
+
+_SIGN = re.compile(r"(?<=\w)-(?!\w)|(?<!\w)-(?=\d)")
+"""A hyphen that changes what is said, as in a rating (AA-) or before a number."""
+
+
+def _told_alike(text: str) -> str:
+    """Write texts that say the same alike: their words, and the signs by which C, C++ and C#, $5 and 5 % differ."""
+    plain_text = _SIGN.sub("\N{MINUS SIGN}", plain(text).casefold())
+    written = (_spaced(character, unicodedata.category(character)) for character in plain_text)
+    return " ".join("".join(written).split()) or plain_text
+
+
+def _spaced(character: str, category: str) -> str:
+    if category[0] in "LMN":  # M: vowels of Hindi or Thai
+        return character
+    return f" {character} " if category in ("Sc", "Sm") or character in "%#" else " "
 
 
 UNIT = "unit"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from typing import Any, Final
 
@@ -76,6 +77,7 @@ def columns_of(proposal: Proposal) -> list[str]:
 
 def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     items = _list_name(proposal)
+    found = _of_row(items)
     fields = ", ".join(
         f"{column.field}: {_type(column, 'text_chunk', may_miss=number > 0)}"
         for number, column in enumerate(proposal.columns)
@@ -94,7 +96,7 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     distinct = {
         "name": f"distinct_{items}",
         "type": "compute",
-        "fields": {items: f"[item for at, item in enumerate(input.{items}) if item not in input.{items}[:at]]"},
+        "fields": {items: f"[item for at, item in enumerate({found}) if item not in {found}[:at]]"},
         "basis": False,
     }
     unnest = {
@@ -103,8 +105,13 @@ def _rows_of(proposal: Proposal) -> list[dict[str, Any]]:
     }  # fmt: skip
     operations: list[dict[str, Any]] = [cut, read, distinct, unnest]
     if person := person_column(proposal):
-        operations.append({"name": "names_only", "type": "filter", "condition": f"input.{person.field} | is_person"})
+        operations.append({"name": "names_only", "type": "filter", "condition": f"{_of_row(person.field)} | is_person"})
     return [*operations, {"name": "table", "type": "map", "drop_keys": [items]}]
+
+
+def _of_row(field: str) -> str:
+    """Write a field of the row in an expression, where a bare `from` would be a word of the language."""
+    return f"input[{field!r}]" if keyword.iskeyword(field) else f"input.{field}"
 
 
 def _list_name(proposal: Proposal) -> str:

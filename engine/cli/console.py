@@ -105,10 +105,12 @@ def span_text(seconds: float) -> str:
 
 
 def shell_word(word: str | Path) -> str:
-    """Write a word as it must be typed; a path relative to the current folder where it is below it."""
+    """Write a word as it must be typed; a path relative to the current folder where it is below it, never an option."""
     if isinstance(word, Path) and word.is_relative_to(Path.cwd()):
         word = word.relative_to(Path.cwd())
-    return shlex.quote(visible(str(word)))
+    text = visible(str(word))
+    is_option = isinstance(word, Path) and text.startswith("-")
+    return shlex.quote(f"./{text}" if is_option else text)
 
 
 def show_error(error: UserError) -> None:

@@ -15,7 +15,7 @@ from engine.cli import passphrases, passwords
 from engine.cli.console import COMMAND_SETTINGS, messages, one_line, show_error, write_every_character
 from engine.disk import private_umask
 from engine.fencing import begin
-from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of
+from engine.worker.exit_codes import INTERRUPTED, USER_ERRORS, exit_code_of, refusal
 from storage import upgrade_notice
 
 
@@ -80,7 +80,10 @@ class CommandTable(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback."""
+        """Run a command; what a user can mend is said in two lines, a defect of ours keeps its traceback.
+
+        So is what the system refuses, such as a path that is too long. That nobody reads the output is no such thing.
+        """
         passphrases.begin()
         upgrade_notice.tell_with(_say_upgraded)
         passwords.begin()
@@ -89,6 +92,12 @@ class CommandTable(TyperGroup):
         except USER_ERRORS as error:
             show_error(error)
             raise typer.Exit(exit_code_of(error)) from error
+        except OSError as error:
+            if isinstance(error, ConnectionError) or not error.strerror:
+                raise
+            refused = refusal(error)
+            show_error(refused)
+            raise typer.Exit(refused.exit_code) from error
         except (KeyboardInterrupt, typer.Abort):
             messages().print("stopped")
             raise typer.Exit(INTERRUPTED) from None

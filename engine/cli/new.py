@@ -45,9 +45,14 @@ def new(
 def write_new(file: Path, text: str) -> None:
     """Write a file that is not there yet; raises UsageError where it is, or cannot be written."""
     try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(text)
+        opened = file.open("x", encoding="utf-8")
     except FileExistsError as error:
         raise UsageError(f"{file} is there already", advice="Choose another name.") from error
     except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}", advice="Choose another place.") from error
+    try:
+        with opened:
+            opened.write(text)
+    except OSError as error:
+        file.unlink()
         raise UsageError(f"{file} cannot be written: {error.strerror}", advice="Choose another place.") from error

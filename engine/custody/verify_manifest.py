@@ -208,8 +208,13 @@ def check_signature(say: Say, manifest: Path, path: Path, wanted: str) -> None:
     if not path.is_file():
         say.append(("signature", DIFFERS if wanted else NOTE, "there is none"))
         return
-    body = json.loads(path.read_bytes())
-    if not is_signed(bytes.fromhex(body["public_key"]), manifest.read_bytes(), bytes.fromhex(body["signature"])):
+    try:
+        body = json.loads(path.read_bytes())
+        public, signature = bytes.fromhex(body["public_key"]), bytes.fromhex(body["signature"])
+    except (ValueError, KeyError, TypeError) as error:
+        say.append(("signature", DIFFERS, f"{path.name} is no signature, or it is damaged: {error}"))
+        return
+    if not is_signed(public, manifest.read_bytes(), signature):
         say.append(("signature", DIFFERS, "it is not a signature of this manifest by the key that it names"))
     elif wanted and wanted.lower() != body["public_key"]:
         say.append(("signature", DIFFERS, f"it was made with another key, {body['public_key']}"))

@@ -1,8 +1,9 @@
 """A private scratch folder that does not outlive its owner by more than one run.
 
-What lies there is plain: attachments while a folder is read, pictures of pages, a trial with its documents. A process
-that is killed cannot remove it, so the next one does: each folder holds a lock file, and a folder whose lock nobody
-holds has no owner. (Process ids would not tell: containers that share a temporary folder do not share them.)
+What lies there is plain: attachments while a folder is read, pictures of pages; only cases in it are encrypted where
+that of the person is. A process that is killed cannot remove it, so the next one does: each folder holds a lock file,
+and a folder whose lock nobody holds has no owner. (Process ids would not tell: containers that share a temporary folder
+do not share them.)
 """
 
 from __future__ import annotations

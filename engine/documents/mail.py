@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from email import policy
+from email.headerregistry import HeaderRegistry
 from email.message import Message
 from email.parser import BytesParser
 
@@ -17,13 +18,13 @@ from engine.documents.web import html_lines, visible_text
 from engine.errors import DocumentError
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Date", "Subject")
+_AS_WRITTEN = policy.default.clone(header_factory=HeaderRegistry(use_default_map=False))
+"""Decodes headers and does not take them apart: what is no list of addresses or no date by the rules would be cut."""
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 256
 _HTML_MARK = "[HTML part]"
 _WORD = re.compile(r"\w{2,}")
 _ADDRESS = re.compile(r"\S+://\S+|\S+@\S+")
-_HEADER_ERRORS = (ValueError, IndexError, KeyError, AttributeError, TypeError, LookupError)
-"""What the standard library's header parser raises on malformed headers."""
 _MAILS = ("message/rfc822", "message/global")
 """Parts that are a whole mail of their own."""
 _EXTENSIONS = {
@@ -114,13 +115,8 @@ def _single(headers: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def header_values(message: Message, name: str) -> list[str]:
-    """Return the values of a header; one that cannot be parsed is given raw."""
-    headers = _headers(message, name)
-    try:
-        values = [str(value) for value in headers.get_all(name, [])]
-    except _HEADER_ERRORS:
-        values = [str(value) for _, value in headers.raw_items()]
-    clean = (" ".join(value.split()) for value in values)
+    """Return the values of a header that are not blank, as they are written."""
+    clean = (" ".join(str(value).split()) for value in _headers(message, name).get_all(name, []))
     return [value for value in clean if value]
 
 
@@ -130,12 +126,12 @@ def _header_lines(message: Message) -> Iterator[str]:
 
 
 def _headers(message: Message, *names: str) -> Message:
-    """Return a message of these headers alone, with the letters of raw bytes beyond ASCII.
+    """Return a message of these headers alone, as they are written, with the letters of raw bytes beyond ASCII.
 
     The standard library would put U+FFFD for those that are not UTF-8.
     """
     wanted = {name.lower() for name in names}
-    headers: Message = Message(policy=policy.default)
+    headers: Message = Message(policy=_AS_WRITTEN)
     for key, value in message.raw_items():
         if key.lower() in wanted:
             text = str(value)
@@ -209,7 +205,7 @@ def _is_attachment(part: Message) -> bool:
 def _filename(part: Message) -> str:
     try:
         return _headers(part, "Content-Disposition", "Content-Type").get_filename() or ""
-    except _HEADER_ERRORS:
+    except ValueError:  # it is in an encoding that is none of texts
         return ""
 
 

@@ -30,6 +30,10 @@ FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}
 """Holds what programs show that do not know the element before it."""
 
 
+SAFE: Final = {"resolve_entities": False, "no_network": True}
+"""How parts of these files are read: they may be hostile."""
+
+
 @contextmanager
 def reading_office(
     path: Path, options: ParseOptions, what: str, program: str, *errors: type[Exception]
@@ -45,6 +49,11 @@ def reading_office(
     except (*_ERRORS, *errors) as error:
         advice = f"Open it in a {program} and save it again."
         raise DocumentError(f"the {what} cannot be read ({error})", reason="corrupt", advice=advice) from error
+
+
+def read_xml(data: bytes) -> Any:
+    """Read a part of an office file, and nothing beside it that it names."""
+    return etree.fromstring(data, etree.XMLParser(**SAFE))
 
 
 def is_fallback(element: Any) -> bool:

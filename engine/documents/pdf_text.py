@@ -12,6 +12,7 @@ from engine.documents.document import Box, Hidden
 from engine.documents.drafts import LineDraft
 from engine.documents.mupdf import MUPDF_ERRORS, first_line, pymupdf
 from engine.documents.pdf_hidden import Place, hidden_characters, how_hidden
+from engine.documents.raised import raised
 from engine.documents.reading_order import ASKEW, Fragment, is_right_to_left, turned
 
 FLAGS = pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE
@@ -21,6 +22,8 @@ _ASKEW_DEGREES = 10
 _TOUCHING = 0.1
 """Heights of the letters."""
 _SAME_LINE = 0.6
+_RAISED_HEIGHTS = 0.15
+_RAISED_SIZE = 0.9
 _MANY_PATHS = 5000
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _BUTTONS = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
@@ -129,6 +132,27 @@ def _goes_on_leftwards(before: Mapping[str, Any], line: Mapping[str, Any]) -> bo
     )
 
 
+def _texts(line: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a line's spans; raised digits right behind a word are written as such."""
+    texts: list[str] = []
+    base: Mapping[str, Any] | None = None
+    for span in line["spans"]:
+        text = _text_of(span)
+        if base is None or not _is_raised(span, base, line["dir"]):
+            base = span
+        elif texts[-1][-1:].strip():
+            text = raised(text)
+        texts.append(text)
+    return texts
+
+
+def _is_raised(span: Mapping[str, Any], base: Mapping[str, Any], direction: tuple[float, float]) -> bool:
+    """Say whether a span is set smaller than the one before it and above its baseline."""
+    (x, y), (left, top), (right, bottom) = direction, base["origin"], span["origin"]
+    above = (right - left) * y - (bottom - top) * x
+    return bool(span["size"] <= _RAISED_SIZE * base["size"] and above >= _RAISED_HEIGHTS * base["size"])
+
+
 def _text_of(span: Mapping[str, Any]) -> str:
     return span["text"] if "text" in span else "".join(character["c"] for character in span["chars"])
 
@@ -146,14 +170,13 @@ class _Part:
 
 def _parts(line: dict[str, Any], hidden: Mapping[Place, Hidden]) -> Iterator[_Part]:
     """Cut a line where it becomes hidden or visible; a space goes with what precedes it."""
-    spans = line["spans"]
+    spans, texts = line["spans"], _texts(line)
     if not hidden:
-        yield _Part("".join(span["text"] for span in spans), line["bbox"], line["dir"], _is_bold(spans))
+        yield _Part("".join(texts), line["bbox"], line["dir"], _is_bold(spans))
         return
     runs: list[tuple[Hidden | None, list[tuple[str, Any, dict[str, Any]]]]] = []
-    for span in spans:
-        for character in span["chars"]:
-            text = character["c"]
+    for span, whole in zip(spans, texts, strict=True):
+        for character, text in zip(span["chars"], whole, strict=True):
             kind = runs[-1][0] if runs and text.isspace() else how_hidden(character, hidden)
             if not runs or runs[-1][0] != kind:
                 runs.append((kind, []))

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,6 +18,7 @@ from engine.errors import DocumentError
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 64 * 1024 * 1024
 _BLOCK = 64 * 1024
+_LOOKED_AT_ROWS = 20
 _NAMED_DELIMITER = re.compile(r'"?sep=([^\w\s"\x00-\x1f]|\t)"?\s*', re.IGNORECASE)
 """The first line of some files, for Excel."""
 
@@ -105,13 +107,18 @@ def _csv_rows(file: TextIO, name: str, decoder: _Decoder) -> Iterator[dict[str, 
 
 
 def _delimiter(text: str, *, first: str) -> str:
-    """Take the delimiter that makes most cells of the header: `first` if it makes two, "," where none does."""
+    """Take the delimiter that makes most cells of the header: `first` if it makes two, "," where none does.
 
-    def cells(delimiter: str) -> int:
+    One that makes as many of half of the rows goes before others: a header may hold `status (open|closed|pending)`.
+    """
+
+    def cells(delimiter: str) -> tuple[bool, int]:
         records = csv.reader(text.lstrip("\r\n").splitlines(keepends=True), delimiter=delimiter)
-        return next((len(record) for record in records if "".join(record).strip()), 0)
+        counts = [len(record) for record in islice((r for r in records if "".join(r).strip()), _LOOKED_AT_ROWS)]
+        header, *rows = counts or [0]
+        return header > 1 and 2 * rows.count(header) >= len(rows), header
 
-    return first if first and cells(first) > 1 else max(_DELIMITERS, key=cells)
+    return first if first and cells(first)[1] > 1 else max(_DELIMITERS, key=cells)
 
 
 def column_names(cells: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from PIL import Image
 
@@ -18,8 +19,10 @@ MARGIN = 42.0
 FOOT = 24.0
 _GAP = 10.0
 _JPEG_QUALITY = 80
+_UNSEEN = "\n\u00ad\u200b\u200c\u200d"
+"""Characters that no page shows and that words need: where they may part, and how letters join."""
 _CSS = """
-* { font-family: sans-serif; font-size: 10px; color: #1c1c1a; }
+* { font-family: sans-serif; font-size: 10px; color: #1c1c1a; overflow-wrap: break-word; }
 h1 { font-size: 18px; margin: 0 0 2px 0; } h2 { font-size: 13px; margin: 14px 0 4px 0; }
 p { margin: 2px 0; } .faint { color: #5f5f5b; } .missing { color: #a01818; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: 2px 6px 2px 0; text-align: left; }
@@ -40,7 +43,7 @@ def write_report(spec_file: Path, out: Path) -> None:
                 _add_picture(book, place["caption"], Path(place["picture"]))
     _add_text(book, head + _ending(spec))
     _number_pages(book, spec["title"])
-    book.set_metadata({"title": spec["title"], "producer": "Redwell"})
+    book.set_metadata({"title": _shown(spec["title"]), "producer": "Redwell"})
     book.save(out, garbage=3, deflate=True)
     book.close()
 
@@ -78,9 +81,13 @@ def _ending(spec: Mapping[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    """Write text of a record as text: never as markup, and without characters that no page can show."""
-    shown = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-    return html.escape(shown.encode("utf-8", "replace").decode()).replace("\n", "<br>")
+    """Write text of a record as text: never as markup."""
+    return html.escape(_shown(text)).replace("\n", "<br>")
+
+
+def _shown(text: str) -> str:
+    """Return a text without characters that no page can show."""
+    return "".join(c if c.isprintable() or c in _UNSEEN else "" if category(c) == "Cf" else " " for c in text)
 
 
 def _add_text(book: Any, body: str) -> None:

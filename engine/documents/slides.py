@@ -1,8 +1,8 @@
-"""Read PPTX: a page per slide with the text of its shapes, tables and notes."""
+"""Read PPTX: a page per slide with the text of its shapes, tables, notes and comments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,23 @@ from pptx.exc import PackageNotFoundError
 
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, counted, is_fallback, reading_office, were
+from engine.documents.office import DRAWN, counted, is_fallback, read_xml, reading_office, were
 from engine.documents.options import ParseOptions
 
 _PICTURES = ("{http://schemas.openxmlformats.org/presentationml/2006/main}pic", *DRAWN)
+
+_AUTHORS = ("/commentAuthors", "/authors")
+_NAMED = ("{*}cmAuthor", "{*}author")
+_TEXTS = ("{*}text", "{*}t", "{*}p", "{*}br")
 
 
 def parse_slides(path: Path, options: ParseOptions) -> Contents:
     """Read a PowerPoint file; raise DocumentError (corrupt, too_large)."""
     with reading_office(path, options, "PowerPoint file", "presentation program", PackageNotFoundError):
-        slides = list(pptx.Presentation(str(path)).slides)
-        pages = [_page(slide) for slide in slides]
+        show = pptx.Presentation(str(path))
+        authors = {a.get("id"): a.get("name") for part in _parts(show, *_AUTHORS) for a in part.iter(*_NAMED)}
+        slides = list(show.slides)
+        pages = [_page(slide, authors) for slide in slides]
         pictures = sum(_pictures(slide) for slide in slides)
     warnings = [f"{were(pictures, 'picture', ' on the slides')} not read"] if pictures else []
     if hidden := [str(number) for number, slide in enumerate(slides, 1) if _is_hidden(slide)]:
@@ -29,9 +35,9 @@ def parse_slides(path: Path, options: ParseOptions) -> Contents:
     return Contents(pages, warnings=warnings)
 
 
-def _page(slide: Any) -> PageDraft:
+def _page(slide: Any, authors: Mapping[str, str]) -> PageDraft:
     how: Hidden | None = "invisible" if _is_hidden(slide) else None
-    lines = [LineDraft(line, hidden=how) for line in _lines(slide)]
+    lines = [LineDraft(line, hidden=how) for line in (*_lines(slide), *_comments(slide, authors))]
     return PageDraft(lines, reason="hidden slide" if how else "slide")
 
 
@@ -51,6 +57,24 @@ def _lines(slide: Any) -> Iterator[str]:
                     yield " | ".join(cells)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         yield from (f"Notes: {line}" for line in _text_lines(slide.notes_slide.notes_text_frame.text))
+
+
+def _comments(slide: Any, authors: Mapping[str, str]) -> Iterator[str]:
+    """Yield the comments on a slide, of old and of new versions of PowerPoint, as `[comment] AUTHOR: TEXT`."""
+    for part in _parts(slide, "/comments"):
+        for comment in part.iter("{*}cm", "{*}reply"):
+            bodies = comment.iterchildren("{*}text", "{*}txBody")
+            pieces = (piece for body in bodies for piece in body.iter(*_TEXTS))
+            author = " ".join((authors.get(comment.get("authorId")) or "").split())
+            if text := " ".join("".join(piece.text or " " for piece in pieces).split()):
+                yield f"[comment] {author}: {text}" if author else f"[comment] {text}"
+
+
+def _parts(owner: Any, *kinds: str) -> Iterator[Any]:
+    """Yield the parts of a file that belong to a slide or the whole, by how the names of their relations end."""
+    for relation in owner.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith(kinds):
+            yield read_xml(relation.target_part.blob)
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:

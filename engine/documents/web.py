@@ -16,6 +16,7 @@ from bs4.element import NavigableString, PageElement, PreformattedString
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.encoding import decode, decode_declared
+from engine.documents.raised import raised
 
 # Whether a reader of an HTML page sees a text: what the `style` and the attributes of its elements say.
 #
@@ -198,6 +199,9 @@ def _lines(soup: BeautifulSoup) -> Iterator[LineDraft]:
     for tag in soup.find_all(_INVISIBLE):
         tag.extract()
     _fill_in(soup)
+    for text in [text for above in soup.find_all("sup") for text in above.find_all(string=True)]:
+        if not isinstance(text, PreformattedString):  # no comment
+            text.replace_with(raised(text))
     writer = _LineWriter(looks)
     for node in soup.descendants:
         yield from writer.take(node)

@@ -14,12 +14,12 @@ from docx.opc.part import PartFactory, XmlPart
 from docx.oxml.ns import qn
 from docx.package import Package
 from docx.parts.document import DocumentPart
-from lxml import etree
 
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, reading_office, were
+from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, read_xml, reading_office, were
 from engine.documents.options import ParseOptions
+from engine.documents.raised import raised
 
 # Whether a reader of a Word file sees a run of text: by its own properties, then its styles, then its ground.
 #
@@ -55,6 +55,13 @@ class Looks:
         if colour is None or colour.get(qn("w:val"), "").upper() != _WHITE:
             return None
         return "white" if self._is_on_white(run, paragraph, properties) else None
+
+    def is_raised(self, run: Any) -> bool:
+        """Say whether a run with a digit stands above the line."""
+        if not any(character.isdigit() for text in run.iterchildren(qn("w:t")) for character in text.text or ""):
+            return False
+        mark = _first(list(self._properties(run, next(run.iterancestors(qn("w:p")), None))), "w:vertAlign")
+        return mark is not None and bool(mark.get(qn("w:val")) == "superscript")
 
     def _properties(self, run: Any, paragraph: Any) -> Iterator[Any]:
         """Yield what holds properties of a run: its own, of its style, of its paragraph's, of the usual styles."""
@@ -129,6 +136,7 @@ def _fill(shading: Any) -> str | None:
 
 _COMMENT = "Comment"
 _SHOWN, _DELETED = "shown", "deleted"
+_TEXTS = (qn("w:t"), qn("w:delText"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
 _HIDDEN: Final[tuple[Hidden, ...]] = ("invisible", "white")
 _NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": _COMMENT}
 _CONTAINERS = frozenset(
@@ -226,9 +234,7 @@ def _stories(document: Any) -> Iterator[Any]:
 
 
 def _root(part: Any) -> Any:
-    if isinstance(part, XmlPart):
-        return part.element
-    return etree.fromstring(part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
+    return part.element if isinstance(part, XmlPart) else read_xml(part.blob)
 
 
 def _document_lines(document: Any, looks: Looks) -> Iterator[LineDraft]:
@@ -286,7 +292,7 @@ def _lines_of(pieces: Sequence[tuple[str, str]], how: str) -> Iterator[str]:
 def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str, str]]:
     """Yield the text of runs, hyperlinks, insertions and deletions, each with how it is shown; not of text boxes."""
     for child in element:
-        if child.tag in (qn("w:t"), qn("w:delText")):
+        if child.tag in _TEXTS:
             yield how, child.text or ""
         elif child.tag in _BREAKS:
             yield how, _BREAKS[child.tag]
@@ -294,8 +300,10 @@ def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str
             yield how, _SIGNS[child.tag](child)
         elif child.tag == qn("w:del"):
             yield from _pieces(child, looks, _DELETED)
-        elif child.tag == qn("w:r") and how == _SHOWN:
-            yield from _pieces(child, looks, looks.hidden(child) or how)
+        elif child.tag == qn("w:r"):
+            kind = (looks.hidden(child) if how == _SHOWN else None) or how
+            pieces = _pieces(child, looks, kind)
+            yield from ((kind, raised(text)) for kind, text in pieces) if looks.is_raised(child) else pieces
         elif child.tag not in _SKIPPED and child.tag != qn("w:txbxContent"):
             yield from _pieces(child, looks, how)
 
@@ -362,11 +370,13 @@ def _note_lines(document: Any, looks: Looks) -> Iterator[LineDraft]:
         if label is None or relation.is_external:
             continue
         for note in _root(relation.target_part):
-            text = " ".join(line.text for line in _block_lines(note, looks))
+            lines = list(_block_lines(note, looks))
+            text = " ".join(line.text for line in lines if not line.hidden)
             author = " ".join((note.get(qn("w:author")) or "").split())
             if text:
                 said = f"[comment] {author}: {text}" if author else f"[comment] {text}"
                 yield LineDraft(said if label == _COMMENT else f"{label}: {text}")
+            yield from (line for line in lines if line.hidden)
 
 
 def _metadata(document: Any) -> list[tuple[str, str]]:

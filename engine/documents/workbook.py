@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, counted, is_fallback, reading_office, were
+from engine.documents.office import DRAWN, SAFE, counted, is_fallback, read_xml, reading_office, were
 from engine.documents.options import ParseOptions
 from engine.documents.records import column_names, with_surplus
 from engine.errors import DocumentError
@@ -30,7 +31,6 @@ _STRICT: Final = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
 _WORKBOOK: Final = "xl/workbook.xml"
 _SHAPE: Final = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _TEXT: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_SAFE: Final = {"resolve_entities": False, "no_network": True}
 
 
 @dataclass
@@ -53,7 +53,7 @@ def sheet_remains(archive: zipfile.ZipFile, sheet: str) -> SheetRemains:
     remains = SheetRemains()
     tags = [_MAIN + tag for tag in ("col", "c", "row")]
     with archive.open(sheet) as stream:
-        for _, element in etree.iterparse(stream, events=("end",), tag=tags, **_SAFE):
+        for _, element in etree.iterparse(stream, events=("end",), tag=tags, **SAFE):
             _take(element, remains)
     remains.comments += _comments(archive, sheet)
     for path in _related(archive, sheet, "drawing"):
@@ -114,10 +114,11 @@ def _related(archive: zipfile.ZipFile, part: str, kind: str) -> Iterator[str]:
 
 
 def _parsed(archive: zipfile.ZipFile, path: str) -> Any:
-    return etree.fromstring(archive.read(path), etree.XMLParser(**_SAFE))
+    return read_xml(archive.read(path))
 
 
 _NAMED = 10
+_ZEROS = re.compile(r"0[0 -]*0")
 
 
 def parse_workbook(path: Path, options: ParseOptions) -> Contents:
@@ -212,8 +213,8 @@ def _named(book: Any, name: str) -> Any:
 def _rows(sheet: Any) -> Iterator[list[Any]]:
     """Yield the cells of each row that has any, without the empty ones at its end."""
     sheet.reset_dimensions()  # files may claim a million columns
-    for values in sheet.iter_rows(values_only=True):
-        cells = [_json(value) for value in values]
+    for row in sheet.iter_rows():
+        cells = [_shown(cell) for cell in row]
         while cells and cells[-1] in (None, ""):
             cells.pop()
         if cells:
@@ -232,6 +233,23 @@ def _named_rows(sheet: Any) -> Iterator[dict[str, Any]]:
         header = with_surplus(header, len(cells))
         filled = [*cells, *[None] * (len(header) - len(cells))]
         yield {n: v for n, v in zip(header, filled, strict=True) if n in named or v is not None}
+
+
+def _shown(cell: Any) -> Any:
+    """Return the value of a cell; a whole number that is shown with leading zeros (02139) as the text that is shown."""
+    value = cell.value
+    if type(value) is int and value >= 0 and (form := _zeros(cell.number_format)):
+        digits = f"{value:0{form.count('0')}}"
+        surplus = len(digits) - form.count("0")
+        rest = iter(digits[surplus:])
+        return digits[:surplus] + "".join(next(rest) if sign == "0" else sign for sign in form)
+    return _json(value)
+
+
+def _zeros(form: str) -> str:
+    """Return a format that is made of zeros, as `00000` and `000-00-0000`; "" for any other."""
+    bare = form.replace("\\", "").replace('"', "")
+    return bare if _ZEROS.fullmatch(bare) else ""
 
 
 def _json(value: Any) -> Any:

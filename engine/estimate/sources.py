@@ -41,12 +41,14 @@ class Item:
     """One row before any operator: what a person calls it, its fields with their characters, its values if known.
 
     Of documents only the lengths are known. `is_guess`: they are guessed from the size of a file that is no plain text.
+    `document` is the id of one that is in the case.
     """
 
     label: str
     characters: Mapping[str, int]
     values: Mapping[str, Any] | None = None
     is_guess: bool = False
+    document: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _of_case(dataset: Dataset, case: Case, looked: Looked) -> list[Item]:
         path = next((place.path for place in case.documents.paths(entry.id)), entry.filename)
         if fits(path, dataset.glob):
             characters = {"filename": len(entry.filename), "text": lengths[entry.id]}
-            items.append(Item(entry.filename, characters))
+            items.append(Item(entry.filename, characters, document=entry.id))
     return items
 
 
@@ -157,12 +159,13 @@ def _documents(dataset: Dataset, folder: Path, case: Case | None, looked: Looked
     items: list[Item] = []
     guessed = 0
     for file in _each(sorted(walk([folder]).files, key=lambda path: path.parts), looked):
-        length = known.get(str(file))
+        document, length = known.get(str(file), ("", None))
         suffix = file.suffix.lower()
         is_guess = length is None and suffix not in PLAIN_TEXT
         guessed += is_guess
         size = _guess(suffix, file.stat().st_size) if length is None else length
-        items.append(Item(file.name, {"text": size, "filename": len(file.name)}, is_guess=is_guess))
+        characters = {"text": size, "filename": len(file.name)}
+        items.append(Item(file.name, characters, is_guess=is_guess, document=document))
     assumed = ""
     if guessed:
         assumed = (
@@ -179,6 +182,7 @@ def _guess(suffix: str, size_bytes: int) -> int:
     return round(size_bytes / per_character) if per_character else PICTURE_CHARACTERS
 
 
-def _known_lengths(documents: Documents, dataset: Dataset) -> dict[str, int]:
+def _known_lengths(documents: Documents, dataset: Dataset) -> dict[str, tuple[str, int]]:
+    """Map the paths of documents of the case to their ids and lengths."""
     lengths = documents.text_lengths(hidden=dataset.include_hidden)
-    return {place.path: length for id, length in lengths.items() for place in documents.paths(id)}
+    return {place.path: (id, length) for id, length in lengths.items() for place in documents.paths(id)}

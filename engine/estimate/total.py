@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.estimate.flow import Guess, WorkEstimate, estimate_work, total
-from engine.estimate.sources import Looked, look_at
+from engine.estimate.sources import Looked, Source, look_at
+from engine.executor.translation import open_case
 from engine.loader import Loaded
 from engine.plan.rewrites import rewritten
+from engine.plan.work import Workflow, streams
 from models.errors import ModelError
 from models.protocol import CHARACTERS_PER_TOKEN
 from models.rates import Rates, load_rates
@@ -63,16 +65,22 @@ def rates_of(model: str) -> Rates | None:
         return None  # the run says which model is missing; here its speed is just not known
 
 
-def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "", looked: Looked = lambda: None) -> Forecast:
+def forecast(
+    loaded: Loaded, *, case: Path, model: str = "", looked: Looked = lambda: None, with_kept: bool = False
+) -> Forecast:
     """Estimate a plan; `case` tells of documents that were read before, `model` replaces those of the pipeline.
 
-    Raises what `looked` does, which hears of each row that is looked at.
+    Without `with_kept`, documents are left out that a finished run of the same plan has asked the same model about:
+    their replies are kept. Raises what `looked` does, which hears of each row that is looked at.
     """
     workflow = rewritten(loaded.plan)
     name = model or loaded.plan.default_model
     rates = rates_of(name) if any(node.traits().calls_model for node in workflow.nodes()) else None
     per_token = rates.characters_per_token if rates else CHARACTERS_PER_TOKEN
-    estimates, assumptions = estimate_work(workflow, look_at(loaded, case=case, looked=looked), per_token)
+    sources = look_at(loaded, case=case, looked=looked)
+    estimates, assumptions = estimate_work(workflow, sources, per_token)
+    if not with_kept and (asked := _asked_before(case, loaded, name)):
+        estimates = _without(asked, workflow, sources, estimates, per_token)
     whole = total_of(estimates)
     return Forecast(
         calls=round(whole.calls.likely),
@@ -82,3 +90,45 @@ def forecast(loaded: Loaded, *, case: Path | None = None, model: str = "", looke
         model=name,
         assumed=tuple(assumptions),
     )
+
+
+def _asked_before(file: Path, loaded: Loaded, model: str) -> set[str]:
+    """Return the documents that finished runs of a plan have asked a model about."""
+    if not file.is_file():
+        return set()
+    with open_case(file, read_only=True) as case:
+        same = [run for run in case.runs.all() if (run.pipeline_digest, run.model_name) == (loaded.plan.digest, model)]
+        finished = [run.id for run in same if run.status == "finished"]
+        records = (record for run in finished for record in case.ledger.run_documents(run))
+        return {record.document_id for record in records if record.document_id is not None and record.fate != "failed"}
+
+
+def _without(
+    asked: Collection[str],
+    workflow: Workflow,
+    sources: Mapping[str, Source],
+    estimates: Sequence[WorkEstimate],
+    characters_per_token: float,
+) -> list[WorkEstimate]:
+    """Leave documents out of the estimates of operators that ask about each row by itself.
+
+    Those that compare rows, and all behind them, ask anew as soon as one document is left.
+    """
+    left = {
+        name: replace(source, items=[item for item in source.items if item.document not in asked])
+        for name, source in sources.items()
+    }
+    if not any(source.items for source in left.values()):
+        return []
+    of_left, _ = estimate_work(workflow, left, characters_per_token)
+    alone = set(sources)
+    chosen: list[WorkEstimate] = []
+    pairs = zip(estimates, of_left, strict=True)
+    for step in workflow.steps:
+        is_alone = alone.issuperset(step.inputs)
+        for work in step.works:
+            is_alone = is_alone and streams(work.node) and work.node.traits().inputs == 1
+            every, few = next(pairs)
+            chosen.append(few if is_alone else every)
+        alone |= {step.name} if is_alone else set()
+    return chosen

@@ -13,7 +13,7 @@ from engine.evidence.text_index import MOST_HITS, Located, Method, Stretch, Text
 from engine.rows import Span
 from engine.text.blocks import collapse
 from engine.text.dates import parse_date
-from engine.text.normalise import plain, words
+from engine.text.normalise import is_unspaced, plain, words
 from engine.text.numbers import WORD_NUMBERS, parse_number
 from engine.text.person_names import PersonName, recognise_name
 
@@ -22,6 +22,8 @@ WEAK_NUMBER = 20
 `near` they count as located only where they occur once."""
 
 WEAK_LENGTH = 3
+"""A character that may be a word by itself (Chinese) counts as two."""
+
 _SAY_NOTHING = frozenset(("yes", "no", "true", "false", "none", "null", "na", "n/a", "unknown", "other"))
 
 
@@ -112,7 +114,7 @@ def _distance(stretch: Stretch, hints: Sequence[Stretch]) -> int:
 def _is_weak(value: str | int | float) -> bool:
     if not isinstance(value, str):
         return abs(value) <= WEAK_NUMBER and value == int(value)
-    if len("".join(words(plain(value)))) < WEAK_LENGTH:
+    if sum(1 + is_unspaced(character) for word in words(plain(value)) for character in word) < WEAK_LENGTH:
         return True
     number = parse_number(value)
     return number is not None and abs(number) <= WEAK_NUMBER and number == int(number)
@@ -150,7 +152,7 @@ def _exact(index: TextIndex, wanted: str) -> Iterator[_Hit]:
 
 def _continues(edge: str, beyond: str) -> bool:
     """Say whether a word or number goes on from its edge character into the two characters beyond it."""
-    if not edge.isalnum() or not beyond:
+    if not edge.isalnum() or not beyond or is_unspaced(edge) or is_unspaced(beyond[0]):
         return False
     return beyond[0].isalnum() or (edge.isdigit() and beyond[0] in ".,:/-" and beyond[1:].isdigit())
 

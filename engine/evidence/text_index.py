@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Literal
 
 from engine.documents.document import Line
@@ -15,7 +15,7 @@ from engine.rows import DocumentId, Span
 from engine.text.blocks import collapse
 from engine.text.dates import PartialDate, dates_in
 from engine.text.name_finder import NameFinder
-from engine.text.normalise import plain, words
+from engine.text.normalise import is_unspaced, plain, words
 from engine.text.numbered_text import merge
 from engine.text.numbers import WORD_NUMBERS, number_mentions
 
@@ -74,6 +74,17 @@ class Joined:
         return self._starts[bisect_right(self._starts, offset) - 1] == offset
 
 
+def _parts(word: str) -> list[str]:
+    """Cut a word at the characters that may be words by themselves: nothing stands between Chinese words."""
+    if word.isascii() or not any(map(is_unspaced, word)):
+        return [word]
+    parts: list[str] = []
+    for is_alone, characters in groupby(word, is_unspaced):
+        piece = "".join(characters)
+        parts += piece if is_alone else [piece]
+    return parts
+
+
 class WordStream:
     """The words of all lines without anything between them, so that line breaks, hyphens and spaces cannot matter.
 
@@ -81,10 +92,11 @@ class WordStream:
     """
 
     def __init__(self, words_of_lines: Sequence[Sequence[str]]) -> None:
-        flat = [word for line in words_of_lines for word in line]
+        parts = [[part for word in line for part in _parts(word)] for line in words_of_lines]
+        flat = [part for line in parts for part in line]
         self.text = "".join(flat)
         self._starts = [0, *accumulate(map(len, flat))]
-        self._line_of_word = [i for i, line in enumerate(words_of_lines) for _ in line]
+        self._line_of_word = [i for i, line in enumerate(parts) for _ in line]
 
     def find(self, wanted: str) -> Iterator[Stretch]:
         """Yield each stretch of lines in which `wanted` (words without spaces, not empty) stands."""

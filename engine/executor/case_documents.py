@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from email.utils import parsedate
 from itertools import islice
 
 from engine.documents.codec import document_from_json, document_to_json
@@ -51,8 +52,11 @@ def year_of(document: Document) -> int | None:
     Years beyond next year are no dates of records and do not count.
     """
     metadata = dict(document.metadata)
-    if document.kind == "mail" and (match := _MAIL_YEAR.search(str(metadata.get("date", "")))):
+    sent = str(metadata.get("date", "")) if document.kind == "mail" else ""
+    if match := _MAIL_YEAR.search(sent):
         return int(match[1])
+    if (parsed := parsedate(sent)) and MINYEAR < parsed[0] < MAXYEAR:  # a year of two digits
+        return parsed[0]
     latest = datetime.now(UTC).year + 1
     named = Counter(int(year) for text in _first_lines(document) for year in _YEAR.findall(text))
     counted = [(times, year) for year, times in named.items() if year <= latest]

@@ -117,6 +117,7 @@ class ChainProgress(Event):
 
     `size_done` and `size_total` are the work: characters of the rows' texts, with an allowance for each reply.
     `row_ids` are the rows that the operators were given on the way of the one that passed last, () before the first.
+    `readings` says how often each text is likely to be read: by each operator that asks about it.
     """
 
     operators: tuple[str, ...]
@@ -125,6 +126,7 @@ class ChainProgress(Event):
     size_done: int
     size_total: int
     row_ids: tuple[str, ...] = ()
+    readings: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,9 @@ def _suffixed(names: Collection[str]) -> set[str]:
 
 
 def refuse_columns(plan: Plan, columns: Sequence[str], *, source_fields: SourceFields | None = None) -> None:
-    """Raise UsageError for a column that no row can have, where the plan tells that before it runs."""
+    """Raise UsageError for a column that is named twice, or that no row can have, where the plan tells that."""
+    if twice := next((column for column in columns if columns.count(column) > 1), ""):
+        raise UsageError(f"the column {twice!r} is named twice", advice="Name each column once.")
     fields = field_flow(plan, source_fields=source_fields).get(plan.steps[-1].name) if columns else None
     if fields is not None:
         refuse_unknown(columns, sorted(fields))

@@ -110,17 +110,18 @@ class OperatorState:
 class ChainState:
     """Row-local operators through which rows pass one by one.
 
-    `size_ahead` is what is done of the rows that have not passed yet, whose texts seem to be read so many `times`.
-    `paces` are (time, size done) samples, oldest first.
+    Each text is likely to be read `readings` times. `size_ahead` is what is done of the rows that have not passed yet,
+    whose texts seem to be read so many `times`. `paces` are (time, size done) samples, oldest first.
     """
 
     operators: tuple[str, ...]
+    readings: int = 1
     rows_done: int = 0
     rows_total: int = 0
     size_done: int = 0
     size_total: int = 0
     size_ahead: float = 0.0
-    times: int = 1
+    times: int = 0
     paces: deque[tuple[float, float]] = field(default_factory=deque)
 
     @property
@@ -131,13 +132,13 @@ class ChainState:
     def look_ahead(self, read: float, written: float, operators: int) -> None:
         """Count what was read and written of rows that have not passed, in characters: no more than they have.
 
-        So many `operators` have read some of it. Where that is more than the texts, these are read again: by the next
-        operator, or for its next question. What goes a little beyond them are the words of prompts.
+        So many `operators` have read some of it. Where that is more than was likely, texts are read again for a further
+        question. What goes a little beyond them are the words of prompts.
         """
         replies = (self.rows_total - self.rows_done) * REPLY_CHARACTERS
         texts = max(self.size_total - self.size_done - replies, 0)
         readings = read / texts if texts else 0.0
-        times = max(min(operators, ceil(readings)), ceil(readings - MOST_PROMPT_SHARE), 1)
+        times = max(min(operators, ceil(readings)), ceil(readings - MOST_PROMPT_SHARE), self.readings)
         if times != self.times:
             self.times = times
             self.paces.clear()  # they were measured by another number of readings
@@ -340,7 +341,7 @@ class RunState:
 
     def _take_chain(self, event: ChainProgress) -> None:
         if self.chain is None or self.chain.operators != event.operators:
-            self.chain, self._ended = ChainState(event.operators), EndedCalls()
+            self.chain, self._ended = ChainState(event.operators, event.readings), EndedCalls()
         chain = self.chain
         self._ended.forget(event.row_ids)
         chain.rows_done, chain.rows_total = event.rows_done, event.rows_total
@@ -349,7 +350,8 @@ class RunState:
             chain.paces.clear()  # what was answered in an earlier run says nothing of the pace
         read = self.calls.read - self._ended.made.total()
         if read > 0 and chain.rows_done and not self.calls.from_cache:
-            self._characters_read = (chain.size_done - chain.rows_done * REPLY_CHARACTERS) / read
+            characters = chain.size_done - chain.rows_done * REPLY_CHARACTERS
+            self._characters_read = chain.readings * characters / read
         self._look_ahead(chain)
         chain.sample(self.clock())
 

@@ -17,6 +17,7 @@ from itertools import groupby
 from engine.executor.events import ChainProgress, Emit, OperatorFinished, OperatorStarted, RowFailed, Warned
 from engine.executor.tools import OperatorTools, Progress, RunResources
 from engine.operators.accounting import all_or_none
+from engine.operators.asking import ModelNode
 from engine.operators.base import Decision, Failed, OperatorInput, Outcome, Rejected
 from engine.operators.registry import REGISTRY
 from engine.operators.running import run_operator, stop_on_failure
@@ -208,7 +209,7 @@ class StageRunner:
             rows = await _pull(links(stage[:-1], calls), calls[last.node.name], rows)
         elif streams(last.node):
             calls[stage[0].node.name].progress.announce(len(rows))
-            watch = _ChainWatch(self._emit, tuple(calls), rows)
+            watch = _ChainWatch(self._emit, [call.account.node for call in calls.values()], rows)
             rows = _recorded(await _pass_all(links(stage, calls), rows, watch.take))
         else:
             rows = await calls[last.node.name].call(_narrowed(last, rows) if last.narrow else rows)
@@ -295,9 +296,10 @@ async def _fused(calls: Sequence[Calls], rows: Sequence[Row]) -> Passed:
 class _ChainWatch:
     """Tells how many rows have passed a chain."""
 
-    def __init__(self, emit: Emit, operators: tuple[str, ...], rows: Sequence[Row]) -> None:
+    def __init__(self, emit: Emit, nodes: Sequence[Node], rows: Sequence[Row]) -> None:
         self._emit = emit
-        self._told = ChainProgress(operators, 0, len(rows), 0, sum(map(_size, rows)))
+        names = tuple(node.name for node in nodes)
+        self._told = ChainProgress(names, 0, len(rows), 0, sum(map(_size, rows)), readings=_readings(nodes))
         emit(self._told)
 
     def take(self, row: Row, entries: Sequence[Entry]) -> None:
@@ -306,6 +308,22 @@ class _ChainWatch:
         ids = dict.fromkeys([row.id, *(given.id for _, rows, _ in entries for given in rows)])
         self._told = replace(progress, rows_done=done, size_done=size, row_ids=tuple(ids))
         self._emit(self._told)
+
+
+def _readings(nodes: Sequence[Node]) -> int:
+    """Count how often the text of a row is read on its way: by each operator that asks, unless about replies alone.
+
+    Operators with `layout: document_first` read it once together.
+    """
+    replies: set[str] = set()
+    readers: set[str] = set()
+    for node in nodes:
+        traits = node.traits()
+        if traits.calls_model and (traits.reads_unknown or traits.reads - replies):
+            is_shared = isinstance(node, ModelNode) and node.layout == "document_first"
+            readers.add("" if is_shared else node.name)
+        replies |= traits.writes if traits.calls_model else frozenset()
+    return max(len(readers), 1)
 
 
 def _size(row: Row) -> int:

@@ -18,6 +18,7 @@ from engine.cli.local_models import LocalModels
 from engine.cli.watching import choose_watch
 from engine.custody.manifest import with_manifests
 from engine.documents.leftovers import scratch_folder
+from engine.executor.results import refuse_columns
 from engine.executor.run import RunOptions, refuse, run_pipeline
 from engine.executor.run_state import CallState
 from engine.executor.translation import open_case
@@ -83,6 +84,7 @@ def run_loaded(loaded: Loaded, file: Path, options: RunOptions, outs: Sequence[P
     Raises a RedwellError that says what stops it. Ctrl-C stops in order, and replies are kept.
     """
     check_outs(outs, case=file, loaded=loaded)
+    refuse_columns(loaded.plan, options.columns)
     models, settings = new_models(), options.settings
     models.apply(settings)
     findings = check(loaded.plan, positions=loaded.positions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -15,7 +15,6 @@ from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking import LAYOUT, Component
 from engine.operators.base import Decision, Tools
 from engine.operators.deciding import DecidingNode, LeanMethod
-from engine.operators.mentions import shown
 from engine.operators.pairs import (
     MOST_PAIRS,
     Order,
@@ -299,12 +298,3 @@ async def vectors_of(texts: Sequence[str], tools: Tools) -> Matrix:
     for start in range(0, len(places), STEP):
         padded[places[start : start + STEP]] = vectors[start : start + STEP]
     return padded
-
-
-def blocking_text(values: Mapping[str, Any], keys: Collection[str]) -> str:
-    """Write the fields `keys` as the text that is embedded; missing ones are left out."""
-    return " ".join(_plain(values[key]) for key in keys if values.get(key) is not None)
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(map(shown, value)) if isinstance(value, list | tuple) else shown(value)

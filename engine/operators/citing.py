@@ -21,7 +21,15 @@ from engine.language.schema_compile import alternative, read_value
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import first_line_of
-from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, visible
+from engine.operators.asking import (
+    Question,
+    ask_once,
+    ask_reply,
+    fits,
+    main_text_field,
+    refuse_invalid_parts,
+    visible,
+)
 from engine.operators.base import Tools
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span
@@ -53,6 +61,7 @@ async def cited_row(node: RowPromptNode, row: Row, tools: Tools) -> Sequence[Row
         reply, checked = again, asking.check(again.value)
     for complaint in checked.complaints:
         tools.record.note(row.id, "unsupported", complaint.partition(":")[0], complaint)
+    refuse_invalid_parts(node, row, checked.values)  # what is left may be less than the model wrote
     values = node.without_drop_keys({**row.values, **checked.values})
     is_document = asking.shown.text.first_line is not None  # lines of another text are none that evidence can show
     cited = {path: spans for path, spans in checked.cited.items() if spans and is_document}
@@ -156,9 +165,11 @@ class _Citing:
 
 
 def _cited_schema(kind: Type, compiled: Mapping[str, Any], spans: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(kind, ListOf) and "items" in compiled:
-        return {**compiled, "items": closed_object({"spans": spans, "value": compiled["items"]})}
-    return closed_object({"spans": spans, "value": compiled})
+    if not isinstance(kind, ListOf):
+        return closed_object({"spans": spans, "value": compiled})
+    if "items" not in compiled:  # nothing to quote: the list is empty
+        return dict(compiled)
+    return {**compiled, "items": closed_object({"spans": spans, "value": compiled["items"]})}
 
 
 def _value(kind: Type, written: Any) -> Any:

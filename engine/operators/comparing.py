@@ -16,6 +16,7 @@ from engine.operators.union_find import UnionFind
 from engine.text.blocks import collapse
 from models.matrices import Matrix
 from models.protocol import canonical_json
+from storage.folding import folded
 
 FEWEST_ASKED = 10
 """Of fewer pairs nothing is concluded from what the model said."""
@@ -70,10 +71,10 @@ class Comparison:
         """Follow the user's pairs of values; one that occurs nowhere is recorded as undecided."""
         named: dict[str, list[int]] = {}
         for i, mention in enumerate(self.mentions):
-            named.setdefault(collapse(mention.text.casefold()), []).append(i)
+            named.setdefault(collapse(folded(mention.text)), []).append(i)
         for pairs, act in ((apart, self.keep_apart), (same, self.join)):
             for left_text, right_text in pairs:
-                left, right = (named.get(collapse(text.casefold()), []) for text in (left_text, right_text))
+                left, right = (named.get(collapse(folded(text)), []) for text in (left_text, right_text))
                 if not left or not right:
                     detail = f"{right_text if left else left_text!r} does not occur"
                     self.decisions.append(Decision(self.subject, left_text, right_text, "undecided", "user", detail))
@@ -82,10 +83,10 @@ class Comparison:
                         act(min(i, j), max(i, j), "user")
 
     def join_equal(self) -> None:
-        """Join mentions whose values differ in nothing but case and white space."""
+        """Join mentions whose values differ in nothing but case, white space and how an accent is stored."""
         first: dict[str, int] = {}
         for i, mention in enumerate(self.mentions):
-            text = collapse(canonical_json(list(mention.values)).casefold())
+            text = collapse(folded(canonical_json(list(mention.values))))
             if (j := first.setdefault(text, i)) != i:
                 self.join(j, i, "identical")
 

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from engine.operators.accounting import label
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.blocking import blocking_text, vectors_of
+from engine.operators.blocking import vectors_of
+from engine.operators.vectors import text_to_embed
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from models.matrices import Matrix
+from storage.folding import folded
 
 DEFAULT_THRESHOLD = 0.8
 """Part of all 5-letter pieces that two texts share to count as duplicates, where no threshold is given."""
@@ -114,7 +116,7 @@ class _EmbeddingIndex:
 
 async def run(node: Dedup, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Keep one of each group, in the order of the rows; the others are rejected, naming the row that is kept."""
-    texts = [blocking_text(row.values, node.keys or visible(row.values)) for row in rows]
+    texts = [text_to_embed(row.values, node.keys or visible(row.values)) for row in rows]
     order = [i for i, text in enumerate(texts) if text.strip()]
     if node.keep == "longest":
         order.sort(key=lambda i: -len(texts[i]))
@@ -187,8 +189,11 @@ Signature = NDArray[np.uint16]
 
 
 def shingles(text: str) -> Sketch:
-    """Return the hashes of a text's shingles, ascending and distinct; case and white space do not count."""
-    plain = " ".join(text.casefold().split())
+    """Return the hashes of a text's shingles, ascending and distinct.
+
+    Case, white space and how accents are stored do not count.
+    """
+    plain = " ".join(folded(text).split())
     codes = np.frombuffer(plain.encode("utf-32-le", errors="surrogatepass"), np.uint32).astype(np.uint64)
     width = min(LETTERS, len(codes))
     hashes = np.zeros(len(codes) - width + 1, np.uint64)

@@ -12,12 +12,13 @@ from engine.language.templates import SHOWS_ROWS, Template
 from engine.operators.accounting import Failure, label
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Tools
-from engine.operators.blocking import ComparingNode, blocking_text
+from engine.operators.blocking import ComparingNode
 from engine.operators.comparing import FEWEST_ASKED, SAME_SHARE
 from engine.operators.content_free import Values, shortened
 from engine.operators.merging import How, Join, Match, Merge
 from engine.operators.probabilities import check_probabilities
 from engine.operators.same import VERDICT, AskedSide, Verdicts, match_sides
+from engine.operators.vectors import text_to_embed
 from engine.plan.frozen import FrozenMap, freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -129,7 +130,7 @@ def _doubt(verdicts: Verdicts) -> list[str]:
 def _side(prompt: Template, variable: str, keys: Sequence[str], rows: Sequence[Row], most: int | None) -> AskedSide:
     """Take a side; embedded of each row are the keys, else the fields that the prompt reads, else all."""
     chosen = keys or (() if prompt.reads_unknown else sorted(prompt.mentions(variable)))
-    texts = [blocking_text(row.values, chosen or visible(row.values)) for row in rows]
+    texts = [text_to_embed(row.values, chosen or visible(row.values)) for row in rows]
     shown = [{variable: visible(row.values)} for row in rows]
     return AskedSide(texts, [row.values for row in rows], shown, _names(texts, rows), [row.id for row in rows], most)
 

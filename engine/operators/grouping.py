@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,10 @@ def _unordered(value: Any) -> Any:
 
 
 def written_alike(value: Any) -> str:
-    """Write a value as JSON, equal ones alike: keys in order, whole numbers without a fraction."""
+    """Write a value as JSON, equal ones alike: keys in order, whole numbers without a fraction.
+
+    A letter may be stored with its accent, or with the accent as a character of its own: nobody sees which.
+    """
     return canonical_json(_plain(value))
 
 
@@ -69,4 +73,6 @@ def _plain(value: Any) -> Any:
             return [_plain(item) for item in value]
         case float() if value.is_integer():
             return int(value)
+        case str():
+            return unicodedata.normalize("NFC", value)
     return value

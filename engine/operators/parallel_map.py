@@ -74,6 +74,12 @@ class ParallelMap(ModelNode):
         )
         self.require(bool(self.prompts or self.drop_keys), "parallel_map has nothing to do", "Write prompts.")
         self._check_coverage(self.answered_fields)
+        judged = [part for part in self.prompts if self._judged & set(part.output_keys)]
+        self.require(
+            len(judged) < 2,
+            f"gleaning names {' and '.join(sorted(self._judged))}, which are answered by several prompts",
+            "Write gleaning in each of prompts, about its own fields.",
+        )
         self.require_shown(self.input, *((part.prompt, "input") for part in self.prompts))
 
     def _check_coverage(self, names: Sequence[str]) -> None:
@@ -99,7 +105,7 @@ class ParallelMap(ModelNode):
         schema = Schema(tuple(f for f in self.schema.fields if f.name in part.output_keys))
         part_keys = {
             "model": part.model or self.model,
-            "gleaning": part.gleaning or self.gleaning,
+            "gleaning": part.gleaning or (None if self._judged - set(schema.names) else self.gleaning),
             "validate": tuple(e for e in self.validate if not self._named(e) - set(schema.names)),
             "examples": tuple(_example_of(example, schema) for example in self.examples),
         }
@@ -112,6 +118,11 @@ class ParallelMap(ModelNode):
     def _named(self, expression: Expression) -> frozenset[str]:
         """Return the fields of the schema that an expression is about."""
         return expression.mentions("output") & frozenset(self.answered_fields)
+
+    @property
+    def _judged(self) -> frozenset[str]:
+        """Return the fields of the schema that the operator's gleaning is about; none: it is about each prompt's."""
+        return self.gleaning.named & frozenset(self.answered_fields) if self.gleaning else frozenset()
 
     @property
     def other_models(self) -> tuple[str, ...]:

@@ -19,13 +19,14 @@ from engine.operators.anchors import Anchors, find_anchors
 from engine.operators.asking import Question, ask, quote_source, visible
 from engine.operators.average_linkage import MOST_ITEMS
 from engine.operators.base import Failed, Operator, Outcome, Tools
-from engine.operators.blocking import Candidates, ComparingNode, Side, block, blocking_text, vectors_of
+from engine.operators.blocking import Candidates, ComparingNode, Side, block, vectors_of
 from engine.operators.comparing import Comparison, ModelRounds
 from engine.operators.content_free import shortened
 from engine.operators.mentions import Mention, find_mentions, shown
 from engine.operators.name_rules import judge_names
 from engine.operators.pairs import Proposal, in_order
 from engine.operators.same import VERDICT, Comparer, Pair
+from engine.operators.vectors import text_to_embed
 from engine.plan.frozen import freeze
 from engine.plan.node import Traits
 from engine.rows import Row
@@ -244,7 +245,7 @@ async def _compare(
     candidates = Candidates()
     if len(mentions) > 1:
         values = [mention.row.values for mention in mentions]
-        side = Side([blocking_text(each, node.blocking_keys or keys) for each in values], values)
+        side = Side([text_to_embed(each, node.blocking_keys or keys) for each in values], values)
         candidates = await block(node, comparison.subject, side, None, comparer, tools, asking.order)
     comparison.decisions += candidates.decisions
     proposals = candidates.proposals
@@ -397,7 +398,7 @@ async def vectors_of_mentions(
 
     Zeros where none of its rows has any text.
     """
-    texts = [[blocking_text(rows[index].values, keys) for index in mention.rows] for mention in mentions]
+    texts = [[text_to_embed(rows[index].values, keys) for index in mention.rows] for mention in mentions]
     distinct = list(dict.fromkeys(text for mention_texts in texts for text in mention_texts))
     place = {text: index for index, text in enumerate(distinct)}
     vectors = await vectors_of(distinct, tools)

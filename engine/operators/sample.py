@@ -17,7 +17,7 @@ from engine.operators.asking import visible
 from engine.operators.base import Failed, Operator, Outcome, Rejected, Tools
 from engine.operators.grouping import group_rows, written_alike
 from engine.operators.vectors import text_to_embed
-from engine.plan.frozen import FrozenMap, freeze
+from engine.plan.frozen import FrozenMap, freeze, thaw
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.ranking import best, embed_whole, rank
@@ -229,7 +229,7 @@ def _matching(node: Sample, rows: Sequence[Row]) -> list[Row]:
 
 async def _by_distance(node: Sample, rows: Sequence[Row], tools: Tools) -> list[Row]:
     """Keep the outliers, or all but them."""
-    values = [row.values for row in rows] + ([node.center] if node.center else [])
+    values = [row.values for row in rows] + ([thaw(node.center)] if node.center else [])
     vectors = await embed_whole([text_to_embed(v, node.embedding_keys) for v in values], tools.embed)
     center = vectors[-1] if node.center else None
     outliers = _farthest(node, vectors[: len(rows)], center)

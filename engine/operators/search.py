@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from engine.operators.asking import visible
 from engine.operators.base import Operator, Outcome, Rejected, Tools
-from engine.operators.blocking import blocking_text
+from engine.operators.vectors import text_to_embed
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from engine.text.ranking import Method, best, rank
@@ -54,7 +54,7 @@ class Search(Node):
 
 async def run(node: Search, rows: Sequence[Row], tools: Tools) -> Outcome:
     """Rank all rows; those that are not among the best are rejected with their rank."""
-    texts = [blocking_text(row.values, node.keys or visible(row.values)) for row in rows]
+    texts = [text_to_embed(row.values, node.keys or visible(row.values)) for row in rows]
     scores = dict.fromkeys(range(len(rows)), 0.0)
     filled = [i for i, text in enumerate(texts) if text.strip()]
     if filled:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.operators.base import Decision, Operator, Outcome, Tools
-from engine.operators.blocking import blocking_text, vectors_of
+from engine.operators.blocking import vectors_of
 from engine.operators.merging import How, Join, Match, Merge
+from engine.operators.vectors import text_to_embed
 from engine.plan.node import Node, Traits
 from engine.rows import Row
 from models.matrices import Matrix
@@ -60,8 +61,8 @@ class SimJoin(Node):
 async def run(node: SimJoin, rows: tuple[Sequence[Row], Sequence[Row]], tools: Tools) -> Outcome:
     """Join; the matches of a left row are in the order of their similarity."""
     lefts, rights = rows
-    texts = [blocking_text(row.values, [node.left_key]) for row in lefts]
-    other_texts = [blocking_text(row.values, [node.right_key]) for row in rights]
+    texts = [text_to_embed(row.values, [node.left_key]) for row in lefts]
+    other_texts = [text_to_embed(row.values, [node.right_key]) for row in rights]
     vectors = await vectors_of([*texts, *other_texts], tools)
 
     def reason(side: str, index: int) -> str:

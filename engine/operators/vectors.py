@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from engine.language.sandbox import to_json
+from engine.operators.mentions import shown
 from models.matrices import Matrix
 
 
-def text_to_embed(values: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Join the values of `keys` (all if there are none) with spaces; null and missing ones are left out."""
-    parts = [values.get(key) for key in keys or values]
-    return " ".join(value if isinstance(value, str) else to_json(value) for value in parts if value is not None)
+def text_to_embed(values: Mapping[str, Any], keys: Collection[str]) -> str:
+    """Join the values of `keys` with spaces, the items of a list with commas; empty and missing ones are left out."""
+    parts = [values.get(key) for key in keys]
+    return " ".join(_plain(value) for value in parts if value not in (None, "", [], {}))
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(shown, value)) if isinstance(value, list | tuple) else shown(value)
 
 
 def representatives(vectors: Matrix, count: int, seed: int) -> list[int]:

@@ -49,7 +49,7 @@ class Measure:
     def read(cls, path: Path, metric_key: str = "") -> Measure:
         """Read a Python file; raises UsageError for one that cannot be read or be right."""
         try:
-            return cls(source=path.read_text(encoding="utf-8"), metric_key=metric_key)
+            return cls(source=path.read_text(encoding="utf-8-sig"), metric_key=metric_key)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the evaluation {path} cannot be read: {error}", advice="Name a Python file.") from error
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from engine.evidence.items import leaves
@@ -145,15 +144,23 @@ def _leaves_of(item: Any) -> dict[str, Leaf]:
 def told_by(plans: Sequence[tuple[int, str, list[Unit]]]) -> list[Told]:
     """Put together what plans say alike, each thing once."""
     claims: list[Told] = []
+    in_words: dict[str, Told] = {}  # most is said in the same words, and nothing is more alike
     for number, reading, units in plans:
         for unit in units:
-            claim = max(claims, key=lambda other: _alike(other.unit, unit), default=None)
-            if claim is None or _alike(claim.unit, unit) <= SAME:
-                claim = Told(unit)
+            words = repr((unit.field, unit.leaves))
+            claim = in_words.get(words) or _nearest(claims, unit)
+            if claim is None:
+                claim = in_words[words] = Told(unit)
                 claims.append(claim)
             claim.readings.add(reading)
             claim.plans.add(number)
     return claims
+
+
+def _nearest(claims: Sequence[Told], unit: Unit) -> Told | None:
+    """Return what says the same in other words; None where nothing does."""
+    nearest = max(claims, key=lambda other: _alike(other.unit, unit), default=None)
+    return None if nearest is None or _alike(nearest.unit, unit) <= SAME else nearest
 
 
 def _likely(claims: Sequence[Told]) -> list[Told]:
@@ -176,17 +183,11 @@ def _alike(left: Unit, right: Unit) -> float:
     total = 0.0
     for path in sorted(left.leaves.keys() & right.leaves.keys(), key=lambda path: len(str(left.leaves[path]))):
         left_leaf, right_leaf = left.leaves[path], right.leaves[path]
-        same = _likeness(left_leaf, right_leaf)
+        same = likeness(left_leaf, right_leaf)
         if not same and _is_short(left_leaf) and _is_short(right_leaf):
             return 0.0
         total += same
     return total / len(paths)
-
-
-@lru_cache(maxsize=200_000, typed=True)
-def _likeness(left: Leaf, right: Leaf) -> float:
-    """As likeness, remembered: each plan is compared with all others again and again."""
-    return likeness(left, right)
 
 
 def _is_short(value: Leaf) -> bool:

@@ -69,7 +69,7 @@ def made_from_json(body: dict[str, Any], given: Sequence[Row]) -> Made:
 def _row_to(row: Row, inputs: Sequence[Row], at: dict[RowId, int]) -> dict[str, Any]:
     parent = next((at[id] for id in (row.id, *row.parents) if id in at), None)
     before = inputs[parent].values if parent is not None else {}
-    changes = {key: value for key, value in row.values.items() if key not in before or before[key] != value}
+    changes = {key: value for key, value in row.values.items() if key not in before or not _is_same(before[key], value)}
     return {
         "id": row.id,
         "parents": list(row.parents),
@@ -93,6 +93,11 @@ def _row_from(body: dict[str, Any], inputs: Sequence[Row]) -> Row:
         span=Span(*body["span"]) if body["span"] else None,
         copied={path: tuple(Span(*span) for span in spans) for path, spans in body["copied"].items()},
     )
+
+
+def _is_same(before: Any, value: Any) -> bool:
+    """Say whether a prompt shows two values alike: not 1 and True, nor objects whose fields come in another order."""
+    return before is value or digest_of(before) == digest_of(value)
 
 
 def _identity(row: Row) -> list[Any]:

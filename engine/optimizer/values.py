@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,11 @@ from rapidfuzz import fuzz
 from engine.evidence.fuzzy import SHORT_THRESHOLD, THRESHOLD
 from engine.evidence.items import leaves
 from engine.optimizer.outputs import OutputRow
-from engine.text.dates import parse_date
+from engine.text.dates import PartialDate, parse_date
 from engine.text.name_finder import NameFinder
 from engine.text.normalise import plain, words
 from engine.text.numbers import parse_number
-from engine.text.person_names import recognise_name
+from engine.text.person_names import PersonName, recognise_name
 
 LONG_WORDS = 5
 """Texts of at least so many words are alike by degrees: by the words that they share."""
@@ -62,13 +64,17 @@ class Overlap:
 NOTHING = Overlap(0.0, 0.0, 0.0)
 
 
+@lru_cache(maxsize=200_000, typed=True)
 def likeness(left: Leaf, right: Leaf) -> float:
-    """Say how far two values say the same, 0 to 1; short ones do or do not."""
+    """Say how far two values say the same, 0 to 1; short ones do or do not.
+
+    Remembered: each plan is compared with all others, and with what is known, again and again.
+    """
     if isinstance(left, bool) or isinstance(right, bool):
         return float(left is right)
     if not isinstance(left, str) and not isinstance(right, str):
         return float(left == right)
-    return _likeness_of_texts(str(left), str(right))
+    return _likeness_of_texts(_read(str(left)), _read(str(right)))
 
 
 def overlap(found: Sequence[Leaf], wanted: Sequence[Leaf]) -> Overlap:
@@ -104,31 +110,54 @@ def output_values(rows: Iterable[OutputRow]) -> dict[str, list[Leaf]]:
     return values_by_field(row.values for row in rows)
 
 
-def _likeness_of_texts(left: str, right: str) -> float:
-    left_words, right_words = words(plain(left)), words(plain(right))
-    if left_words == right_words:
+class _Reading:
+    """What a text says as a number, a date or a name; read when it is asked for, once, for it is compared with many."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._plain = plain(text)
+        self.words = words(self._plain)
+
+    @cached_property
+    def number(self) -> Decimal | None:
+        return parse_number(self._text)
+
+    @cached_property
+    def date(self) -> PartialDate | None:
+        return parse_date(self._text)
+
+    @cached_property
+    def name(self) -> PersonName | None:
+        return recognise_name(self._text)
+
+    @cached_property
+    def names(self) -> NameFinder:
+        return NameFinder(self._plain)
+
+
+_read = lru_cache(maxsize=10_000)(_Reading)
+
+
+def _likeness_of_texts(left: _Reading, right: _Reading) -> float:
+    if left.words == right.words:
         return 1.0
-    if not left_words or not right_words:
+    if not left.words or not right.words:
         return 0.0
-    number, number_there = parse_number(left), parse_number(right)
-    if number is not None or number_there is not None:
-        return float(number == number_there)
-    date, date_there = parse_date(left), parse_date(right)
-    if date is not None and date_there is not None:
-        return float(
-            max(date.agreement(date_there, year_is_known=False), date_there.agreement(date, year_is_known=False)) > 0
-        )
-    if min(len(left_words), len(right_words)) >= LONG_WORDS:
-        shared = _shared_words(left_words, right_words)
+    if left.number is not None or right.number is not None:
+        return float(left.number == right.number)
+    if left.date is not None and right.date is not None:
+        pairs = ((left.date, right.date), (right.date, left.date))
+        return float(any(one.agreement(other, year_is_known=False) > 0 for one, other in pairs))
+    if min(len(left.words), len(right.words)) >= LONG_WORDS:
+        shared = _shared_words(left.words, right.words)
         return shared if shared >= LEAST_SHARED else 0.0
-    return float(_is_same_name(left, right) or _spelt_alike(left_words, right_words))
+    return float(_is_same_name(left, right) or _spelt_alike(left.words, right.words))
 
 
-def _is_same_name(left: str, right: str) -> bool:
-    left_name, right_name = recognise_name(left), recognise_name(right)
-    if left_name is None or right_name is None:
+def _is_same_name(left: _Reading, right: _Reading) -> bool:
+    if left.name is None or right.name is None:
         return False
-    return bool(NameFinder(plain(right)).find(left_name) or NameFinder(plain(left)).find(right_name))
+    return bool(right.names.find(left.name) or left.names.find(right.name))
 
 
 def _spelt_alike(left: Sequence[str], right: Sequence[str]) -> bool:

@@ -37,7 +37,8 @@ _ORDINALS = (
 _DAY_WORDS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 _YEAR = r"(?P<year>(?:1[5-9]|2[01])\d\d)(?!\d|\s*(?:hours?|hrs?)\b)"
 _SHORT = r"-(?P<short>\d\d)(?!\d)|,?\s?'(?P<quoted>\d\d)(?!\d)"
-_DAY = r"(?P<day>\d{1,2})(?!\d)(?:s\s?t|n\s?d|r\s?d|t\s?h|er|\.|º|°)?"
+_BEFORE_YEAR = r"(?:of\s+|del?\s+(?:ano\s+)?|in\s+the\s+year\s+|a\.?\s?d\.?\s+)?"
+_DAY = r"(?P<day>\d{1,2})(?!\d)(?:s\s?t|n\s?d|r\s?d|t\s?h|er|\.|o(?![a-z])|°)?"
 _DAY_WORD = rf"(?P<dayword>{'|'.join(sorted(_ORDINALS, key=len, reverse=True)).replace('-', '[ -]')})"
 _MONTH = r"(?P<name>[a-z]{3,12}+)(?![a-z])\.?"
 _GAP = r"[\s,.\-/]{0,3}"
@@ -50,9 +51,9 @@ _PATTERNS = tuple(
         r"(?P<a>\d{1,2})(?P<mark>[-/.])\s?(?P<b>\d{1,2})(?P=mark)\s?"
         r"(?P<y>\d{4}|\d\d(?![a-su-z]|t(?!\d)))(?!\d|/|-(?!\d{1,2}[/.]\d))",
         rf"(?<![\w/.:-])(?:{_DAY}|{_DAY_WORD})(?:\s*\(\d{{1,2}}(?:st|nd|rd|th)?\))?[\s-]{{0,2}}"
-        rf"(?:day\s+of[\s-]+|of\s+|de\s+)?{_MONTH}(?:{_GAP}(?:of\s+|de\s+|in\s+the\s+year\s+)?{_YEAR}|{_SHORT})?",
-        rf"(?<![a-z]){_MONTH}[\s,-]{{0,3}}(?:the\s+)?(?:{_DAY}|{_DAY_WORD})(?:{_GAP}{_YEAR}|{_SHORT})?",
-        rf"(?<![a-z]){_MONTH}(?:\s+of|\s+de)?{_GAP}{_YEAR}",
+        rf"(?:day\s+of[\s-]+|of\s+|de\s+)?{_MONTH}(?:{_GAP}{_BEFORE_YEAR}{_YEAR}|{_SHORT})?",
+        rf"(?<![a-z]){_MONTH}[\s,-]{{0,3}}(?:the\s+)?(?:{_DAY}|{_DAY_WORD})(?:{_GAP}{_BEFORE_YEAR}{_YEAR}|{_SHORT})?",
+        rf"(?<![a-z]){_MONTH}{_GAP}{_BEFORE_YEAR}{_YEAR}",
         r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])(?!\d)",
         r"(?<![\d/.-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])",
         rf"(?<![\d/.,-]){_YEAR}(?![/.,-]?\d)",

@@ -16,6 +16,7 @@ from engine.text.person_names import (
     TITLES,
     PersonName,
     compare_first_names,
+    is_capitalised,
     middles_clash,
     recognise_name,
     word_key,
@@ -72,7 +73,7 @@ class NameFinder:
         given = (*name.given, *(word for word in others if word not in PARTICLES))
         mentions, conflict = [], False
         for begin, end in self._places.get(self._form(last_word), ()):
-            if self._text[begin].islower():
+            if not is_capitalised(self._text[begin:end]):
                 continue
             mention, conflicting = self._judge(name, given, begin, end)
             conflict = conflict or conflicting

@@ -16,7 +16,17 @@ _LOOKALIKES = str.maketrans(
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
     }
 )
+_RAISED = re.compile(
+    r"(?P<unit>(?<![^\W\d_])(?:[ckm]?m|ft|in|yd|mi)[²³])(?![⁰¹²³⁴-⁹])|(?P<part>[⁰¹²³⁴-⁹]+)(?=[/⁄][\d₀-₉])|[⁰¹²³⁴-⁹]+"
+)
+"""Raised digits: of a unit, of a fraction, or of a footnote."""
 _WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,:/-](?=\d)[^\W_]+)*|%")
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean, as ranges of a regular expression."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 LETTER_FOR_DIGIT = {"0": "o", "1": "l", "5": "s", "8": "b"}
 """Letters that OCR reads as digits."""
 
@@ -40,9 +50,13 @@ _SAYS_NOTHING = frozenset(
 
 
 def plain(text: str) -> str:
-    """Collapse whitespace and write quotes, dashes, ligatures and wide letters the plain way; case is kept."""
+    """Collapse whitespace and write quotes, dashes, ligatures and wide letters the plain way; case is kept.
+
+    The raised numbers of footnotes are left out: `$120¹` is not `$1201`.
+    """
     if text.isascii():
         return collapse(text)
+    text = _RAISED.sub(lambda match: match["unit"] or (f" {match['part']}" if match["part"] else ""), text)
     return collapse(unicodedata.normalize("NFKC", text.translate(_LOOKALIKES)).translate(_LOOKALIKES))
 
 
@@ -67,6 +81,14 @@ def words(text: str) -> list[str]:
 def misreading(word: str) -> str:
     """Write letters and digits that OCR confuses as one of them: folded words that differ only so become equal."""
     return word.translate(_CONFUSED)
+
+
+def is_unspaced(character: str) -> bool:
+    """Say whether a character is of a script in which no space need stand between words (Chinese, Thai), or particles.
+
+    Korean writes its particles to the word before them.
+    """
+    return _UNSPACED.match(character) is not None
 
 
 def stems(text: str) -> set[str]:

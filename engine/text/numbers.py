@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+from engine.text.normalise import UNSPACED
+
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen twenty"
 )
 WORD_NUMBERS = {word: value for value, word in enumerate(_WORDS.split())}
 _NUMERAL = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
+_LETTER = rf"[^\W{UNSPACED}]"
 _MENTION = re.compile(
-    rf"(?<![\w.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?![\w:/]|[.,:/-]\d)"
+    rf"(?<!{_LETTER})(?<![.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?!{_LETTER}|[:/]|[.,:/-]\d)"
     rf"|(?<!\bno )\b(?P<word>{'|'.join(WORD_NUMBERS)})\b"
     r"(?![ -](?:hundred|thousand|million|billion|dozen|score|thirds?|quarters?|fifths?|halves)\b)"
     r"(?!(?<=twenty)[ -](?:one|two|three|four|five|six|seven|eight|nine)\b)",

@@ -32,6 +32,7 @@ _RANKS = {
         "inspector": "inspector insp",
         "commander": "commander cmdr cdr",
         "colonel": "colonel col",
+        "general": "gen",
         "major": "major maj",
         "trooper": "trooper tpr",
         "marshal": "marshal",
@@ -51,17 +52,20 @@ _RANKS = {
 """Each way to write a rank, and the rank."""
 
 _FORMS_OF_ADDRESS = word_set(
-    "police mr mrs ms miss dr defendant defendants plaintiff complainant witness subject named accused"
+    "police mr mrs ms miss dr prof professor rev reverend herr frau mme mlle madame monsieur senor senora srta"
+    " defendant defendants plaintiff complainant witness subject named accused"
 )
 TITLES = _RANKS.keys() | _FORMS_OF_ADDRESS
 """Ranks and forms of address, which make the capitalised word behind them a name."""
 
-_BESIDE_TITLES = word_set("the of acting retired ret former formerly ex")
-_BEFORE_TITLES = word_set("special staff master first second 1st 2nd sr correctional corrections field training")
+_BESIDE_TITLES = word_set("the of acting retired ret former formerly ex med")
+_BEFORE_TITLES = word_set(
+    "special staff master first second 1st 2nd sr correctional corrections field training state county city"
+)
 """Words that are part of a rank where one follows: `Special Agent`, `Staff Sgt.`"""
 _GRADES = word_set("ii iii iv")
 _ABBREVIATED = frozenset(spelling for spelling, rank in _RANKS.items() if spelling != rank)
-_ALSO_SURNAMES = word_set("major marshal constable sheriff judge")
+_ALSO_SURNAMES = word_set("major marshal constable sheriff judge herr")
 _NOBODY = word_set("unknown unidentified unnamed undisclosed redacted anonymous none na esq")
 SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "ii": "ii", "2nd": "ii", "iii": "iii", "3rd": "iii", "iv": "iv"}
 _DEGREE = re.compile(
@@ -132,6 +136,7 @@ _OCR_LETTERS = str.maketrans(LETTER_FOR_DIGIT)
 
 # An initial keeps its full stop, for it is never a particle: `J. O. Smith` is not O'Smith.
 _WORD = re.compile(r"(?<![\w.])p\.o\.|(?=\d*[^\W\d_])[^\W_][\w'-]*\.?", re.IGNORECASE)
+_JOINED = re.compile(r"(?:al|el|ul|ad|ar|ash|az|d|dell|l)['-]([^\W\d_])")
 _BETWEEN_WORDS = re.compile(r"[ .,()']*")
 _MOST_WORDS = 5
 
@@ -250,18 +255,28 @@ def looks_like_name(written: WrittenName) -> bool:
     titles = [_key(word) for word in written.titles]
     if "the" in titles or (titles and TITLES.isdisjoint(titles)):
         return False
-    if any(key in NOT_NAMES or key in _NOBODY or key in SUFFIXES or (key in STARTERS and len(key) > 1) for key in keys):
+    # `An Officer`, but not `Nguyen Van An`
+    opening = _key(written.surname[0] if written.parts > 1 or not written.given else written.given[0])
+    if any(key in NOT_NAMES or key in _NOBODY or key in SUFFIXES for key in keys):
+        return False
+    if opening in STARTERS and len(opening) > 1:
         return False
     if written.ends_in_initial and not written.titles:
         return False  # `Exhibit A`, unlike `OFC VARRICK C`
-    return all(_is_name_word(word) for word in words) and not all(word[0].islower() for word in words)
+    return all(_is_name_word(word) for word in words) and any(map(is_capitalised, words))
 
 
 def _is_name_word(word: str) -> bool:
     """Say whether a word has a capital, unless it is a particle, and no digit but one misread for a letter within."""
     key = _key(word)
-    has_case = not word[0].islower() or _is_particle(word)
+    has_case = is_capitalised(word) or _is_particle(word)
     return has_case and _read_word(word).isalpha() and key[0].isalpha() and key[-1].isalpha() and word[-1] != "-"
+
+
+def is_capitalised(word: str) -> bool:
+    """Say whether a word is written as a name: it does not begin small, or joins a particle to a name (al-Rashid)."""
+    joined = _JOINED.match(word)
+    return not word[0].islower() or (joined is not None and joined[1].isupper())
 
 
 def split_name(text: str) -> WrittenName:

@@ -28,7 +28,7 @@ _FEWEST_WORDS_OF_PART = 8
 _PROSE_AFTER_LABEL = 6
 _LONGEST_OPENING = 48
 
-_END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[^\W_a-z§]|\s+[§¶])")
+_END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]⁰¹²³⁴-⁹]*+(?=\s+[\"'“‘(\[]*[^\W_a-z§]|\s+[§¶])")
 _LABEL = re.compile(r"[A-Z][A-Z0-9#./&'’()\- ]{2,50}:\s+(?=[\"“(]?[A-Z])")
 _WORD_BEFORE = re.compile(r"[\w§.'’&-]*$")
 _NEXT_WORD = re.compile(r"\s*[\"'“‘(\[]*([\w'’]+(?:-[\w'’]+)*)")

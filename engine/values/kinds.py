@@ -42,7 +42,7 @@ class PlainNumber(ValueType):
     def read(self, written: Any) -> Normalised:
         """Read digits, or a word up to twenty."""
         original = " ".join(str(written).split())
-        number = parse_number(original)
+        number = parse_number(plain(original))
         if number is None:
             return Normalised(None, original, f"{original!r} is no number")
         return Normalised(plain_number(number), original)

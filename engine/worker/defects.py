@@ -6,10 +6,7 @@ import traceback
 
 from engine.errors import OutsideBorders
 from engine.worker.contract.events import CommandFailed
-from engine.worker.exit_codes import USER_ERRORS, exit_code_of
-
-_ENVIRONMENT = 3
-"""The exit code of what this machine refuses."""
+from engine.worker.exit_codes import USER_ERRORS, exit_code_of, refusal
 
 
 def failure_of(id: str, command: str, error: Exception, *, what: str) -> CommandFailed:
@@ -18,13 +15,11 @@ def failure_of(id: str, command: str, error: Exception, *, what: str) -> Command
     Anything else is a defect, with its trace on stderr; `what` names in a sentence what it stopped: "the run", or a
     question.
     """
+    if isinstance(error, OSError) and error.strerror:
+        error = refusal(error)
     if isinstance(error, USER_ERRORS):
         need, path = (error.need, str(error.path)) if isinstance(error, OutsideBorders) else ("", "")
         return CommandFailed(id, command, str(error), error.advice, exit_code_of(error), need, path)
-    if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename is not None else ""
-        advice = "Check the path, that you may use what is there, and that the disk has room."
-        return CommandFailed(id, command, f"{place}{error.strerror}", advice, _ENVIRONMENT)
     traceback.print_exception(error)
     message = f"a defect of Redwell stopped {what}: {type(error).__name__}: {error}"
     return CommandFailed(id, command, message, "Please report it; the trace is in the log.", 1)

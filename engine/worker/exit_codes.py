@@ -1,8 +1,8 @@
-"""Errors that a user can mend, over the three trees of the rooms, and the exit code that each gives."""
+"""Errors that a user can mend, over the three trees of the rooms and the system, and the exit code that each gives."""
 
 from __future__ import annotations
 
-from engine.errors import RedwellError
+from engine.errors import EnvironmentMissing, RedwellError
 from models.errors import ModelError
 from storage.errors import StorageError
 
@@ -21,3 +21,11 @@ def exit_code_of(error: UserError) -> int:
     if isinstance(error, StorageError):
         return 3 if error.is_environment else 2
     return 3
+
+
+def refusal(error: OSError) -> EnvironmentMissing:
+    """Tell what the system refused: of which file, and what it said."""
+    place = f"{error.filename}: " if error.filename is not None else ""
+    return EnvironmentMissing(
+        f"{place}{error.strerror}", advice="Check the path, that you may use what is there, and that the disk has room."
+    )

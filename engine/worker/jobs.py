@@ -27,6 +27,9 @@ from storage.case import Case
 from storage.export.json import write_list
 from storage.export.table import ResultTable
 
+LONGEST_FILE_NAME = 60
+"""Letters of a name that becomes a file: disks hold 255 bytes, and a letter may take four of them."""
+
 NewModels = Callable[[], Models]
 """Makes the Models of one run."""
 
@@ -129,7 +132,7 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
             raise UsageError(message, advice="Choose another place for the results.")
         check_writable(out)
         token = token_path(manifest_path(out))
-        if token.exists():
+        if _is_there(token):
             advice = "Choose another name, or move the export with its manifest elsewhere."
             raise UsageError(
                 f"{out}: its manifest has a timestamp, {token.name}, which writing would void", advice=advice
@@ -138,13 +141,23 @@ def check_outs(outs: Sequence[Path], *, case: Path, loaded: Loaded | None = None
 
 def check_writable(out: Path) -> None:
     """Raise UsageError where a file could not be written."""
-    if out.exists() and not out.is_file():
+    if _is_there(out) and not out.is_file():
         raise UsageError(f"{out} is not a file", advice="Name another file.")
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent} to write it in", advice="Make the folder first.")
     for path in (out.parent, out):
         if path.exists() and not os.access(path, os.W_OK):
             raise UsageError(f"{out}: {path} cannot be written", advice="Choose another place.")
+
+
+def _is_there(file: Path) -> bool:
+    """Say whether a file is there; raises UsageError where none can be: its name is too long, its folder closed."""
+    try:
+        return file.exists()
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}", advice="Choose another place, or a shorter name."
+        ) from error
 
 
 def write_results(ready: ReadyRun, case: Case, run_id: str) -> tuple[ResultTable, list[Written]]:
@@ -181,10 +194,11 @@ def _file_names(names: Iterable[str]) -> list[str]:
     """Make names of a pipeline into those of files: they come from others, so they may not lead elsewhere.
 
     No two are the same, also on a disk that takes no notice of capitals: a name that is taken gets ` (2)`, ` (3)`.
+    Only the beginning of a long one is taken.
     """
     made: dict[str, str] = {}
     for name in names:
-        file = plain = re.sub(r"[^\w() -]", "_", name)
+        file = plain = re.sub(r"[^\w() -]", "_", name)[:LONGEST_FILE_NAME]
         number = 1
         while file.casefold() in made:
             number += 1

@@ -178,7 +178,7 @@ class _Drawing:
 
 def _subtitle(run: StoredRun, rows: int) -> str:
     model = f"model {run.model_name}" if run.model_name else "no model but those named in its question"
-    return f"Run {run.id} of {run.started_at[:10]}, {model}; {rows:,} {'row' if rows == 1 else 'rows'}"
+    return f"Run {run.id} of {run.started_at[:10]} (UTC), {model}; {rows:,} {'row' if rows == 1 else 'rows'}"
 
 
 def _title(row: ResultRow, table: ResultTable) -> str:

@@ -77,8 +77,8 @@ async def run_again(
     options = RunOptions(replace(settings, model=chosen), columns, kept=kept)
     with scratch_folder() as folder:
         path = folder / "again.redwell"
-        if (known := passphrases.passphrase_of(case.path)) is not None and case.is_encrypted:
-            passphrases.remember(path, known)  # what is in an encrypted case is not written plainly here either
+        if case.is_encrypted:
+            passphrases.share(case.path, path)
         try:
             with Case(path) as again:
                 _copy_documents(case, again, kept)

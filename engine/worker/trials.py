@@ -6,8 +6,8 @@ are looked up and kept in the person's case: what a trial asked is not asked aga
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -35,23 +35,29 @@ from engine.worker.jobs import NewModels
 from engine.worker.model_choice import settled
 from engine.worker.trial_items import AskedOf, TriedItem, tried_items
 from models.protocol import ModelBackend, Reply, Request
+from storage import passphrases
+from storage.cache import Cache
 from storage.case import Case
-from storage.codec import dump_json
 from storage.replies import Replies
 
 DOCUMENTS = 3
 """Documents of a trial where none were chosen."""
+_ITEMS = "trial"
+"""Of the values of a trial's case that hold its items, by number."""
 
 
 async def try_pipeline(
     order: TryCommand,
     settings: RunSettings,
-    scratch: Path,
+    kept: Path,
     new_models: NewModels,
     emit: Emit,
     gated: Callable[[ModelBackend], ModelBackend],
 ) -> Tried:
-    """Run a trial with the settings of its order, in the folder `scratch`, which is empty. Raises what a run raises."""
+    """Run a trial with the settings of its order, in a new case at `kept`; its items are kept there, too.
+
+    Of an encrypted case that one is encrypted with the same passphrase. Raises what a run raises.
+    """
     models = new_models()
     models.apply(settings)
     directory = order.directory or order.case.parent
@@ -63,7 +69,11 @@ async def try_pipeline(
     refuse_problems(loaded)
     refuse_untrusted(loaded.plan, loaded.positions, trust_code=settings.trust_code)
     until = order.until or next((step.operators[-1] for step in reversed(loaded.plan.steps) if step.operators), "")
-    with Case(order.case, create=False) as case, Case(scratch / "trial.redwell") as trial:
+    with ExitStack() as opened:
+        case = opened.enter_context(Case(order.case, create=False))
+        if case.is_encrypted:
+            passphrases.share(case.path, kept)
+        trial = opened.enter_context(Case(kept))
         note_allowed(case, "trial", settings.allow_hosts)
         read = _copy_documents(case, trial, order)
         loaded, first = _with_own_documents(loaded)
@@ -82,32 +92,27 @@ async def try_pipeline(
             new_ask=lambda store, run_id, tell: _RecordingAsk(case.replies, tell, asked),
         )
         items = tried_items(trial, result.run_id, loaded.plan, asked)
-    path = scratch / "items.jsonl"
-    path.write_text("".join(dump_json(asdict(item)) + "\n" for item in items), encoding="utf-8")
+        with trial.transaction(relaxed=True):
+            for number, item in enumerate(items):
+                trial.cache.save(_ITEMS, str(number), asdict(item))
     return Tried(
-        path=str(path),
         until=until,
         documents=tuple(name for name, _ in read),
         items=tuple(_line(item) for item in items),
         calls=sum(not call.reply.from_cache for call in asked if call.reply is not None),
         from_case=sum(call.reply.from_cache for call in asked if call.reply is not None),
         note=_note(loaded.plan),
-        case=str(scratch / "trial.redwell"),
+        case=str(kept),
         run=result.run_id,
         in_part=tuple((name, share) for name, share in read if share < 1),
     )
 
 
-def read_item(path: Path, number: int) -> dict[str, Any]:
-    """Return an item of a trial by its place in the list; raises UsageError where it is not there any more."""
-    try:
-        with path.open(encoding="utf-8") as lines:
-            text = next((line for n, line in enumerate(lines) if n == number), "")
-    except OSError as error:
-        raise UsageError("this trial is not kept any more", advice="Try it again.") from error
-    if not text:
+def read_item(cache: Cache, number: int) -> dict[str, Any]:
+    """Return an item of a trial by its place in the list; raises UsageError where there is none."""
+    item: dict[str, Any] | None = cache.get(_ITEMS, str(number))
+    if item is None:
         raise UsageError(f"the trial has no item {number}", advice="Choose one of its list.")
-    item: dict[str, Any] = json.loads(text)
     return item
 
 

@@ -45,6 +45,7 @@ from engine.worker.jobs import NewModels, RunJob, check_outs, default_case, make
 from engine.worker.live import LiveRun, family_memory
 from engine.worker.live_build import LiveBuild
 from engine.worker.trials import try_pipeline
+from storage import passphrases
 from storage.case import Case
 from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
 from storage.export.reviews import ReviewOptions
@@ -95,9 +96,10 @@ class Work:
     async def _try(self, order: TryCommand, settings: RunSettings, gate: Gate) -> int:
         """Try a pipeline; the last trial is kept until the next one, for who looks at it."""
         with ExitStack() as stack:
-            scratch = stack.enter_context(scratch_folder())
+            kept = stack.enter_context(scratch_folder()) / "trial.redwell"
+            stack.callback(passphrases.forget, kept)
             tried = await try_pipeline(
-                order, settings, scratch, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
+                order, settings, kept, self._new_models, self._emit, lambda backend: GatedBackend(backend, gate)
             )
             before, self._trial = self._trial, stack.pop_all()
         before.close()

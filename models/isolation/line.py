@@ -51,11 +51,6 @@ class Line:
         self._inside: dict[int, Ticket] = {}
 
     @property
-    def inside(self) -> int:
-        """Return how many requests are in the child."""
-        return len(self._inside)
-
-    @property
     def everyone(self) -> list[Ticket]:
         """List all requests, in the child or not."""
         return [*self._inside.values(), *self._suspects.values(), *self._waiting.values()]

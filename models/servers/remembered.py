@@ -37,7 +37,7 @@ def servers_file() -> Path:
 def list_servers() -> list[RememberedServer]:
     """List the servers that have a name, in its order; raises ModelError if the file cannot be read."""
     try:
-        text = servers_file().read_text(encoding="utf-8")
+        body = servers_file().read_bytes()
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -46,7 +46,7 @@ def list_servers() -> list[RememberedServer]:
             advice="REDWELL_CACHE must name a folder, and the file must be yours.",
         ) from error
     try:
-        return [RememberedServer(**entry) for entry in json.loads(text)]
+        return [RememberedServer(**entry) for entry in json.loads(body)]
     except (ValueError, TypeError) as error:
         raise ModelError(
             f"{servers_file()} cannot be read: {error}", advice="Remove it, and add the servers again."

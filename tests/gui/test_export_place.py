@@ -180,3 +180,34 @@ def refuse(qtbot: QtBot, export: ExportPlace, file: Path) -> None:
         export.export()
     assert said.args[0].endswith("Nothing was written.")
     assert not export.workspace.job.is_going
+
+
+def test_an_export_of_a_case_that_was_moved_away_is_not_said_to_be_written(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, case: Path, tmp_path: Path
+) -> None:
+    enter(qtbot, opened, export)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for file in case.parent.glob(f"{case.name}*"):
+        file.rename(moved / file.name)
+    with qtbot.waitSignal(opened.workspace.said, timeout=WAIT) as said:
+        export.export()
+    assert said.args[0] == f"There is no case at {case} any more."
+    assert not export.told.text()
+    for file in moved.iterdir():
+        file.rename(case.parent / file.name)
+    assert len(written(qtbot, export, tmp_path / "one.csv")) == 6
+    assert export.told.text().startswith("Written: ")
+
+
+def test_a_mere_name_is_written_beside_the_case(
+    qtbot: QtBot, opened: MainWindow, results: ResultsPlace, export: ExportPlace, case: Path
+) -> None:
+    enter(qtbot, opened, export)
+    export.file.setText("mine")
+    with qtbot.waitSignal(opened.workspace.job.finished, timeout=WAIT):
+        export.export()
+    written_to = case.with_name("mine.csv")
+    assert written_to.is_file()
+    assert export.file.text() == str(written_to)
+    assert export.told.text().startswith(f"Written: {written_to}, 6 rows.")

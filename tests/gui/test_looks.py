@@ -126,6 +126,20 @@ def test_larger_letters_have_room(qtbot: QtBot, filled: MainWindow) -> None:
     assert after > before == (chart.minimumHeight(), timeline.minimumHeight())
 
 
+@pytest.mark.parametrize("name", ["Start", "Question"])
+def test_entries_of_two_lines_have_room_when_letters_become_larger(qtbot: QtBot, opened: MainWindow, name: str) -> None:
+    opened.go_to(name)
+    question = place_of(opened, QuestionPlace)
+    entries = place_of(opened, StartPlace)._recent if name == "Start" else question.begin.templates
+    qtbot.waitUntil(lambda: entries.count() > 0, timeout=WAIT)
+    opened.set_font_scale(2.0)
+    qtbot.wait(50)
+    high, wanted = entries.visualItemRect(entries.item(0)).height(), 2 * entries.fontMetrics().lineSpacing()
+    opened.set_font_scale(1.0)
+    qtbot.wait(50)
+    assert high >= wanted
+
+
 def test_the_names_of_places_have_room_for_large_letters(qtbot: QtBot, window: MainWindow) -> None:
     side, before = window._side, window._side.width()
     window.set_font_scale(2.0)

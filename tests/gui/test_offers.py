@@ -54,6 +54,15 @@ def test_of_several_files_all_are_taken(qtbot: QtBot, window: MainWindow, tmp_pa
     qtbot.waitUntil(lambda: "3 files checked" in place.ingest.text, timeout=WAIT)
 
 
+def test_the_top_of_a_disk_has_its_case_in_it(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[str, dict[str, object]]] = []
+    monkeypatch.setattr(window.workspace, "open_case", lambda path, **given: opened.append((path, given)))
+    monkeypatch.setattr("desktop.workspace.os.access", lambda path, mode: True)
+    top = Path.cwd().anchor
+    window.workspace.take_folder(top)
+    assert opened == [(str(Path(top) / "records.redwell"), {"create": True, "folders": [top]})]
+
+
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
     """A folder in a place that cannot be written to, as on a read-only stick."""
@@ -470,3 +479,25 @@ def test_new_documents_are_marked_and_shown_alone(
     qtbot.waitUntil(lambda: marks(place) == {"a.txt": "", "b.txt": "", "c.txt": ""}, timeout=WAIT)
     place.ask_new()
     qtbot.waitUntil(lambda: window.messages.text.startswith("There are no new documents for people."), timeout=WAIT)
+
+
+def test_what_could_not_be_read_into_a_case_that_was_moved_away_is_still_offered(
+    qtbot: QtBot, opened: MainWindow, case: Path, tmp_path: Path
+) -> None:
+    place = place_of(opened, DocumentsPlace)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(f"Officer {name}")
+        opened.workspace.take_folder(str(tmp_path / name))
+    qtbot.waitUntil(place.ingest.start.isVisible, timeout=WAIT)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for file in case.parent.glob(f"{case.name}*"):
+        file.rename(moved / file.name)
+    place.ingest.start.click()
+    assert opened.messages.text.startswith("There is no case at ")
+    for file in moved.iterdir():
+        file.rename(case.parent / file.name)
+    assert place.ingest.start.isVisible()
+    place.ingest.start.click()
+    qtbot.waitUntil(lambda: place.ingest.text == "2 files checked.", timeout=WAIT)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from gui_places import place_of
 from gui_waiting import WAIT
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, Qt
 from PySide6.QtGui import QAction
@@ -15,7 +16,9 @@ from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop.places.documents import DocumentsPlace
 from desktop.plain_text import plain
+from desktop.question_box import input_dialog
 from desktop.window import MainWindow
 from engine.documents.options import ParseOptions
 from engine.executor.sources import ingest
@@ -191,3 +194,11 @@ def test_the_window_shows_no_markup_of_others(
         seen += texts_of_cells(window)
     assert HOSTILE in seen, "no hostile cell was there to be looked at"
     assert HOSTILE_NAME in seen
+
+
+def test_an_ampersand_in_a_name_marks_no_letter(qtbot: QtBot, window: MainWindow) -> None:
+    dialog = input_dialog(window, "Password", "Password of R&D.pdf:", lambda typed: None)
+    assert dialog.labelText() == "Password of R&&D.pdf:"
+    place = place_of(window, DocumentsPlace)
+    place.watched.watch("/records/R&D")
+    assert [action.text() for action in place._unwatch.actions()] == ["/records/R&&D"]

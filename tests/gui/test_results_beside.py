@@ -9,9 +9,11 @@ import pytest
 from gui_places import open_results
 from gui_waiting import WAIT
 from held_answers import Held
+from invented_results import COLUMNS, PIPELINE
 from many_results import make_two_runs
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
 from desktop.chart_view import Chart, ChartView, Mark
@@ -21,10 +23,12 @@ from desktop.places.results import ResultsPlace
 from desktop.results_layout import run_text
 from desktop.timeline_view import TimelineView
 from desktop.window import MainWindow
-from engine.worker.contract import ledger
+from engine.custody.recording import record_results
+from engine.worker.contract import charts, ledger, network
 from engine.worker.contract import results as contract
 from engine.worker.contract.names import NamePlace, NamesChanged
 from engine.worker.contract.results import RunEntry
+from storage.case import Case
 
 OWN_KEYS = ("J", "K", "A", "E", "R", "N", "U")
 
@@ -295,3 +299,53 @@ def test_nothing_is_told_of_a_picture_that_is_on_its_way(qtbot: QtBot, place: Re
     place.parts.clear()
     for view in (place.charts.chart, place.parts.timeline.view):
         assert view.accessibleDescription() == ""
+
+
+def choose(box: QComboBox, text: str) -> None:
+    box.setCurrentText(text)
+    box.activated.emit(box.currentIndex())
+
+
+def test_a_mark_is_of_the_column_that_the_chart_shows_while_another_is_counted(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    with qtbot.waitSignal(place.charts.drawn, timeout=WAIT):
+        place.parts.open_tab(place.charts)
+    held = Held(window, charts.VALUES)
+    choose(place.charts.column, "days")
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    with qtbot.waitSignal(place.charts.picked, timeout=WAIT) as picked:
+        QTest.keyClick(place.charts.chart, Qt.Key.Key_Down)
+        QTest.keyClick(place.charts.chart, Qt.Key.Key_Return)
+    assert picked.args == ["officer", "Ana Ruiz", ""]
+
+
+def test_nothing_is_picked_in_a_network_while_another_is_on_its_way(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    network_panel = place.parts.network
+    with qtbot.waitSignal(network_panel.drawn, timeout=WAIT):
+        place.parts.open_tab(network_panel)
+    assert network_panel.view.drawing.nodes
+    held = Held(window, network.SHOW)
+    choose(network_panel._kinds["officer"], "Other things")
+    qtbot.waitUntil(lambda: bool(held.answers), timeout=WAIT)
+    assert not network_panel.view.drawing.nodes
+    assert "being drawn" in network_panel.view.hint
+
+
+def test_the_evidence_of_another_run_is_not_beside_a_run_without_rows(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow
+) -> None:
+    open_evidence(qtbot, place, 0, "officer")
+    with Case(Path(window.workspace.case)) as case:
+        run = case.runs.start(pipeline_yaml=PIPELINE, pipeline_digest="none", model_name="scripted")
+        case.runs.save_results(run, COLUMNS, [])
+        record_results(case, run)
+        case.runs.finish(run, "finished")
+    place.show_run(run)
+    qtbot.waitUntil(lambda: place.run == run, timeout=WAIT)
+    settle(qtbot, place)
+    assert "found nothing" in place.parts._hint.text()
+    assert place.parts.side is place.evidence
+    assert not place.evidence._value.toPlainText() and not place.evidence.viewer.document

@@ -103,7 +103,7 @@ def test_what_is_copied_is_what_is_shown_in_its_order(qtbot: QtBot, place: Resul
     table.hide_column("force")
     move(table, "acts", 2)
     table.selectRow(0)
-    assert copy_cells(table)
+    assert copy_cells(table) is None
     assert QGuiApplication.clipboard().text() == "\tDaniel Harmon\tstruck a man\t2019-03-04\t10"
 
 
@@ -145,3 +145,17 @@ def test_the_filter_of_a_column_out_of_sight_is_brought_into_view(
     qtbot.wait(50)
     table.focus_filter()
     assert window.focusWidget() is table._header._boxes[OWN.index("days")]
+
+
+def test_a_column_that_was_hidden_last_stays_so_when_another_run_comes_or_the_window_goes(
+    qtbot: QtBot, settings: QSettings
+) -> None:
+    table = make_table(qtbot, settings)
+    show(table, *OWN)
+    table.hide_column("acts")
+    table.show()
+    show(table, "officer", "days")
+    assert json.loads(str(settings.value("results_columns")))["acts"]["hidden"]
+    table.hide_column("days")
+    table.close()
+    assert json.loads(str(settings.value("results_columns")))["days"]["hidden"]

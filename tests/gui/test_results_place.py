@@ -19,7 +19,7 @@ from gui_waiting import WAIT
 from held_answers import Held
 from invented_results import DATES, make_results
 from many_results import make_two_runs
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
@@ -258,6 +258,53 @@ def test_no_row_is_skipped_where_reviewed_rows_leave(qtbot: QtBot, results: Resu
         qtbot.waitUntil(lambda: results.table.currentIndex().isValid(), timeout=WAIT)
         assert results.table.currentIndex().row() == 0
         assert cell(results, 0, "date") == dates[number]
+
+
+def test_the_first_row_is_the_current_one_when_all_are_shown_again(qtbot: QtBot, results: ResultsPlace) -> None:
+    box = results.parts.boxes["only_unreviewed"]
+    box.setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 3, "date")
+    others = [f"row{number}" for number in (0, 1, 2, 4, 5)]
+    results.workspace.edit("reviews.judge", run=results.run, rows=others, kind="accept")
+    qtbot.waitUntil(lambda: results.model.rowCount() == 1 and bool(results.model.row(0)), timeout=WAIT)
+    assert results.table.currentIndex().data(ROW_ROLE).id == "row3"
+    press(results, Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: results.model.is_known and results.model.rowCount() == 0, timeout=WAIT)
+    box.setChecked(False)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    assert results.table.currentIndex().row() == 0
+
+
+def test_rows_that_come_where_reviewed_ones_left_are_not_judged_with_the_next_key(
+    qtbot: QtBot, results: ResultsPlace
+) -> None:
+    results.parts.boxes["only_unreviewed"].setChecked(True)
+    qtbot.waitUntil(lambda: results.model.row(5) is not None, timeout=WAIT)
+    go(results, 0, "date")
+    results.table.selectionModel().select(results.model.index(1, 2), QItemSelectionModel.SelectionFlag.Select)
+    press(results, Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: results.model.rowCount() == 4 and bool(results.model.row(0)), timeout=WAIT)
+    assert [row.id for row in results.selection.here()] == ["row2"]
+
+
+@pytest.mark.parametrize("group", ["", "days"])
+def test_a_row_that_was_corrected_is_the_current_one_where_it_is_sorted_to(
+    qtbot: QtBot, results: ResultsPlace, group: str
+) -> None:
+    results.model.group_by(group)
+    results.table.sortByColumn(4, Qt.SortOrder.AscendingOrder)
+    first = 1 if group else 0
+    qtbot.waitUntil(lambda: cell(results, first, "days") == "2", timeout=WAIT)
+    go(results, first, "days")
+    assert results.table.currentIndex().data(ROW_ROLE).id == "row1"
+    editor = type_over(qtbot, results, "days", "99")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: results.table.currentIndex().data() == "99", timeout=WAIT)
+    press(results, Qt.Key.Key_R)
+    rows = lambda: filter(None, map(results.model.result, range(results.model.rowCount())))  # noqa: E731
+    qtbot.waitUntil(lambda: [row.id for row in rows() if row.verdict == "rejected"] == ["row1"], timeout=WAIT)
+    assert [row.id for row in rows() if row.verdict] == ["row1"]
 
 
 def test_the_review_and_the_name_stay_in_view(qtbot: QtBot, results: ResultsPlace) -> None:

@@ -149,3 +149,30 @@ def test_the_list_of_groups_stays_where_it_is(qtbot: QtBot, place: ResultsPlace)
     assert bar.value() == bar.maximum()
     place.groups.choose("officer")
     assert groups.topLevelItemCount() == 0  # the values of the other column pick no rows of this one
+
+
+def test_more_rows_than_can_be_kept_are_refused_and_not_fetched(
+    qtbot: QtBot, place: ResultsPlace, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop.paged_model.KEPT_PAGES", 4)  # two of them are seen: 250 rows are three pages
+    QGuiApplication.clipboard().setText("before")
+    qtbot.waitUntil(lambda: not place.workspace.client.waiting, timeout=WAIT)
+    select_all(place)
+    for use in (window.copy, place.merge_selected):
+        with qtbot.waitSignal(window.workspace.said, timeout=WAIT) as said:
+            use()
+        assert "too many for this" in said.args[0]
+    assert not place.model._wanted
+    assert QGuiApplication.clipboard().text() == "before"
+
+
+def test_no_row_is_the_current_one_where_a_correction_was_sorted_far_away(qtbot: QtBot, place: ResultsPlace) -> None:
+    place.table.sortByColumn(2, Qt.SortOrder.AscendingOrder)
+    qtbot.waitUntil(lambda: (row := place.model.result(0)) is not None and row.cells[1] == "1", timeout=WAIT)
+    qtbot.waitUntil(lambda: place.table.currentIndex().isValid(), timeout=WAIT)
+    corrected = place.model.result(0)
+    assert corrected is not None
+    place.model.edited.emit(corrected.id, "days", "1000")
+    qtbot.waitUntil(lambda: (row := place.model.result(0)) is not None and row.cells[1] == "2", timeout=WAIT)
+    assert not place.table.currentIndex().isValid()
+    assert not place.selection.count

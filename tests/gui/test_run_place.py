@@ -476,3 +476,17 @@ def test_meters_say_only_what_is_known() -> None:
     assert meters_text(reading) == "1 min so far, 50 of 300 files read (about 10 min left for reading)"
     busy = replace(PROGRESS, calls_made=1, read_per_second=120.0, memory_bytes=2_000_000_000)
     assert meters_text(busy) == "1 min so far, 1 reply, 120 tokens/s read, 0.0 written, 2.0 GB of memory"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("/Data/FOIA", "/Data/FOIA"),
+        (tagged("FOIA"), "Tagged FOIA"),
+        ("case:words=Officer+Smith", "With the words Officer Smith"),
+    ],
+)
+def test_names_in_the_choice_of_documents_keep_their_capitals(window: MainWindow, given: str, told: str) -> None:
+    choices = place_of(window, RunPlace).panel.choices
+    choices.show_entry(queue.QueueEntry(1, "cars.yaml", given), can_change=True)
+    assert choices.documents.currentText() == told

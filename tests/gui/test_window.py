@@ -366,3 +366,29 @@ def test_the_window_asks_before_it_leaves_changes_that_take_long(
     assert opened.isVisible()
     with qtbot.waitSignal(opened.closing, timeout=WAIT):
         next(button for button in box.buttons() if button.text() == "Close").click()
+
+
+def test_what_is_copied_is_selected_where_the_keyboard_is(qtbot: QtBot, opened: MainWindow) -> None:
+    place = place_of(opened, DocumentsPlace)
+    place.words.setText("settlement")
+    qtbot.waitUntil(lambda: place.hits.hits.rowCount() > 0, timeout=WAIT)
+    first = place.hits.hits.index(0, 0)
+    with qtbot.waitSignal(place.viewer.page_shown, timeout=WAIT):
+        place.hits.clicked.emit(first)
+    place.viewer.view.select_all()
+    place.hits.setCurrentIndex(first)
+    place.hits.setFocus()
+    QTest.keyClick(place.hits, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == " ".join(first.data().split())
+    place.facets.setFocus()
+    box = place.facets._boxes()[0]
+    place.facets.setCurrentItem(box)
+    opened.copy()
+    assert QGuiApplication.clipboard().text() == f"{box.text(0)}\t{box.text(1)}"
+    place.words.setFocus()
+    place.words.selectAll()
+    opened.copy()  # as from the menu: the key is taken by the box itself
+    assert QGuiApplication.clipboard().text() == "settlement"
+    place.viewer.view.setFocus()
+    opened.copy()
+    assert QGuiApplication.clipboard().text() == place.viewer.view.selected_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -104,12 +105,17 @@ class Answer(ModelNode):
         super().__post_init__()
         both = (self.question is not None) + bool(self.questions)
         self.require(both == 1, "answer needs question or questions, one of the two", "Write question: What ...?")
-        names = [asked.name for asked in self.asked]
-        self.require(len(set(names)) == len(names), "two questions have one name", "Give each a name of its own.")
+        written = Counter(self.written_fields())
+        twice = [name for name, times in written.items() if times > 1]
+        self.require(
+            not twice,
+            f"two questions would write the field {''.join(twice[:1])!r}",
+            f"Give each a name of its own, and none another's with {', '.join(SUFFIXES[1:])} behind it.",
+        )
         self.require(bool(self.accept), "accept names no way of coming by a value", "Write accept: [verbatim].")
         self.require(not self.examples, "answer takes no examples", "Say in the question what is meant.")
         for fields in (*(check.mentions() for check in self.validate), self._gleaned):
-            judged = [name for name in names if name in fields]
+            judged = [name for name in self.judged_fields if name in fields]
             message = f"validate or gleaning names the questions {' and '.join(judged)}, which are asked one by one"
             self.require(len(judged) < 2, message, "Check one question at a time, or all in an operator behind it.")
         taken = sorted({*RICH, "items", "headers"} & set(self.signals))
@@ -135,11 +141,7 @@ class Answer(ModelNode):
     @property
     def _gleaned(self) -> frozenset[str]:
         """Return the fields of an answer that gleaning names."""
-        if self.gleaning is None:
-            return frozenset()
-        condition = self.gleaning.condition
-        named = self.gleaning.validation_prompt.mentions("output")
-        return named | condition.mentions() if condition else named
+        return self.gleaning.named if self.gleaning else frozenset()
 
     def own_traits(self) -> Traits:
         """Say what it reads and writes."""

@@ -71,7 +71,7 @@ class SecondLook:
                 kept.append(item)
                 surest = max(surest, sure)
             else:
-                dropped.append(Dropped(item.value, item.spans, "at a second look its lines do not answer the question"))
+                dropped.append(Dropped(item.value, "at a second look its lines do not answer the question"))
         if self.form.shape == "single":
             kept += await self._others(shown, kept, checker, max(_LEAST, surest - _SLACK))
         return replace(answer, items=tuple(kept), dropped=tuple(dropped))

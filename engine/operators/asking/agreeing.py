@@ -13,6 +13,7 @@ from typing import Any
 from engine.operators.accounting import Failure, attempt_all
 from engine.operators.asking.model_node import Agree, ModelNode
 from engine.operators.asking.question import Question
+from engine.operators.asking.validating import failing
 from engine.operators.base import Tools
 from engine.text.normalise import fold, plain
 from engine.values.base import MARKS
@@ -52,7 +53,10 @@ async def ask_to_agree(
     failed = agree.times - len(readings)
     tools.record.agreed(question.row_id, {name: _told(result, failed) for name, result in voted.items()})
     _note(tools, question.row_id, voted, failed)
-    return _chosen([reply for reply, _ in readings], voted)
+    replies = [reply for reply, _ in readings]
+    combined = _combined(replies, voted)
+    # Each reading satisfies validate; what is put together of several may not.
+    return _nearest(replies, voted) if combined is None or failing(node, question, combined) else combined
 
 
 def _told(result: Vote, failed: int) -> dict[str, Any]:
@@ -71,12 +75,17 @@ def _note(tools: Tools, row_id: str, voted: Mapping[str, Vote], failed: int) -> 
         tools.record.note(row_id, "disagree", BY, ", ".join(apart))
 
 
-def _chosen(replies: Sequence[Reply], voted: Mapping[str, Vote]) -> Reply:
-    """Put the winning readings of the fields together; where the model wrote other fields, take the nearest whole."""
+def _combined(replies: Sequence[Reply], voted: Mapping[str, Vote]) -> Reply | None:
+    """Put the winning readings of the fields together; None where the model wrote other fields."""
     first = replies[0]
-    if all(isinstance(reply.value, Mapping) and set(reply.value) == set(voted) for reply in replies):
-        value = {name: replies[voted[name].winner].value[name] for name in first.value}
-        return first if value == first.value else replace(first, value=value, text=canonical_json(value))
+    if not all(isinstance(reply.value, Mapping) and set(reply.value) == set(voted) for reply in replies):
+        return None
+    value = {name: replies[voted[name].winner].value[name] for name in first.value}
+    return first if value == first.value else replace(first, value=value, text=canonical_json(value))
+
+
+def _nearest(replies: Sequence[Reply], voted: Mapping[str, Vote]) -> Reply:
+    """Choose the reading with most winning fields, the first of equals."""
     wins = [sum(result.winner == place for result in voted.values()) for place in range(len(replies))]
     return replies[wins.index(max(wins))]
 

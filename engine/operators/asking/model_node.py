@@ -47,6 +47,12 @@ class Gleaning:
         if not self.validation_prompt.text.strip():
             raise ValueError("gleaning.validation_prompt is empty")
 
+    @property
+    def named(self) -> frozenset[str]:
+        """Return the fields of the answer that the judge's prompt and the condition name."""
+        judged = self.validation_prompt.mentions("output")
+        return judged | self.condition.mentions() if self.condition else judged
+
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:

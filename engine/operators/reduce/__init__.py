@@ -334,10 +334,7 @@ class ValueSampling:
             return list(range(size))
         if self.method == "random":
             return sorted(sorted(range(count), key=lambda i: _lot(tools.seed, rows[i]))[:size])
-        texts = [
-            text_to_embed(row.values if self.embedding_keys else shown, self.embedding_keys)
-            for row, shown in zip(rows, seen, strict=True)
-        ]
+        texts = [text_to_embed(row.values, self.embedding_keys or shown) for row, shown in zip(rows, seen, strict=True)]
         if self.query_text is None or not self.is_semantic:
             vectors = await embed_whole(texts, tools.embed)
             return await asyncio.to_thread(representatives, vectors, size, tools.seed)

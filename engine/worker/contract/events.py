@@ -158,21 +158,20 @@ class TriedLine:
 
 @dataclass(frozen=True, slots=True)
 class Tried(Event):
-    """A trial is done: its items in order, each to be read from the file `path`, one a line.
+    """A trial is done: its items in order.
 
-    `case` and `run` are where its results lie, until the next trial. `in_part`: the names of documents of which parts
-    were read, and the share of their text, 0 to 1.
+    `case` and `run` are where they and its results lie, until the next trial. `in_part`: the names of documents of
+    which parts were read, and the share of their text, 0 to 1.
     """
 
-    path: str
     until: str
     documents: tuple[str, ...]
     items: tuple[TriedLine, ...]
     calls: int
     from_case: int
     note: str
-    case: str = ""
-    run: str = ""
+    case: str
+    run: str
     in_part: tuple[tuple[str, float], ...] = ()
 
 

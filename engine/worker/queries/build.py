@@ -55,7 +55,7 @@ def setup(desk: Desk, *, case: str, pipeline: str, model: str = "") -> BuildSetu
     """Say what a build of a pipeline file starts from; raises PipelineError for one that cannot run."""
     loaded = load_pipeline(Path(pipeline))
     refuse_problems(loaded)
-    total = forecast(loaded, case=Path(case), model=model)
+    total = forecast(loaded, case=Path(case), model=model, with_kept=True)
     seconds = total.seconds if total.seconds is not None and math.isfinite(total.seconds) else None
     return BuildSetup(
         pipeline=str(expanded(pipeline).resolve()),

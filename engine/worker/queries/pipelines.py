@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, UsageError
 from engine.estimate.total import Forecast, forecast
 from engine.executor.run import refuse_problems
 from engine.frame.forms import Form, form_of
@@ -25,6 +25,7 @@ from engine.worker.pipeline_changes import changed
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from engine.worker.trials import read_item
+from storage.errors import CaseMissing
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +124,11 @@ def estimate(desk: Desk, *, text: str, directory: str, case: str, model: str = "
 
 @query("pipelines.tried")
 def tried(desk: Desk, *, trial: str, item: int) -> dict[str, Any]:
-    """Return one item of the last trial (engine.worker.trial_items.TriedItem)."""
-    return read_item(Path(trial), item)
+    """Return one item of the last trial, whose case is `trial` (engine.worker.trial_items.TriedItem)."""
+    try:
+        return read_item(desk.reading(trial).cache, item)
+    except CaseMissing as error:
+        raise UsageError("this trial is not kept any more", advice="Try it again.") from error
 
 
 def _found(problem: Problem, positions: Positions, whole: Outline) -> FoundProblem:

@@ -43,6 +43,9 @@ def test_another_model_can_be_named(folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("REDWELL_EMBEDDINGS", str(folder / "nowhere"))
     with pytest.raises(ModelMissing, match="nowhere is not complete"):
         chosen_embedder()
+    monkeypatch.setenv("REDWELL_EMBEDDINGS", "~nobody-is-called-that/minilm")
+    with pytest.raises(ModelMissing, match="~nobody-is-called-that/minilm is not complete"):
+        chosen_embedder()
 
 
 def test_the_doctor_looks_at_the_model_that_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from token_masks import mask_of
 
 from models.guides import TokenMask
 from models.jobs import Job
@@ -24,7 +25,7 @@ class FixedGuide:
     finished: bool = False
 
     def allowed(self) -> TokenMask:
-        return TokenMask.of(self.tokens, SIZE)
+        return mask_of(self.tokens, SIZE)
 
     def accept(self, token: int) -> None:
         self.finished = True

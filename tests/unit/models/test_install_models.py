@@ -291,6 +291,40 @@ def test_find_model_by_id_title_default_and_path(index, tmp_path):
     assert find_model(own).entry is None
 
 
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names of files are Unicode there")
+def test_a_file_below_a_folder_whose_name_is_no_unicode_is_found(index, tmp_path):
+    folder = tmp_path / os.fsdecode(b"mod\xe8les")
+    folder.mkdir()
+    own = folder / "own.gguf"
+    own.write_bytes(gguf(pair("general.name", TEXT, text("Own"))))
+    found = find_model(str(own))
+    assert (found.path, found.sha256) == (own, sha(own.read_bytes()))
+    assert verification.remembered_hash(own, models_folder()) == found.sha256
+
+
+def test_a_file_whose_name_begins_as_a_home_folder_does_is_added(index, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("~own.gguf").write_bytes(gguf(pair("general.name", TEXT, text("Own"))))
+    assert add(Path("~own.gguf")).id == "~own"
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names of files are Unicode there")
+def test_a_model_whose_name_is_no_unicode_can_be_the_default(index, tmp_path):
+    own = tmp_path / os.fsdecode(b"mod\xe8le .gguf")
+    own.write_bytes(gguf(pair("general.name", TEXT, text("Own"))))
+    added = add(own)
+    install_module.choose_default(added.id)
+    assert find_model().path == added.path
+
+
+def test_a_text_that_can_be_no_path_names_no_model(index):
+    with pytest.raises(ModelMissing, match="there is no model 'xxx.*: File name too long") as missing:
+        find_model("x" * 5000)
+    assert len(str(missing.value)) < 300
+    with pytest.raises(ModelMissing):
+        find_model("tiny\0")
+
+
 def test_an_unknown_model_lists_the_known(index):
     with pytest.raises(ModelMissing, match="no model 'huge'") as caught:
         find_model("huge")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from models import llama_runtime
-from models.errors import ModelCrashed, ModelError
+from models.errors import ModelCrashed, ModelError, WeightsCorrupt
 from models.gguf import RecurrentModel
 from models.llama_runtime import LlamaRuntime, LlamaSettings
 
@@ -44,6 +46,15 @@ def test_a_model_that_llama_cpp_calls_recurrent_is_freed_and_refused(monkeypatch
     with pytest.raises(RecurrentModel, match=r"new\.gguf"):
         LlamaRuntime(Path("new.gguf"), LlamaSettings(context_tokens=512, running=1, kept=0, threads=1))
     assert freed == [7]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names of files are Unicode there")
+def test_a_file_whose_path_is_no_unicode_is_loaded_by_its_bytes(monkeypatch):
+    asked = []
+    monkeypatch.setattr(llama_runtime.lc, "llama_model_load_from_file", lambda path, parameters: asked.append(path))
+    with pytest.raises(WeightsCorrupt):
+        LlamaRuntime(Path(os.fsdecode(b"mod\xe8les/new.gguf")), LlamaSettings(context_tokens=512, running=1, kept=0))
+    assert asked == [b"mod\xe8les/new.gguf"]
 
 
 class Ggml:

@@ -14,7 +14,8 @@ from storage import passphrases, upgrade_notice
 from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
-from storage.errors import CaseExists, CaseMissing, DiskFull, WrongPassphrase
+from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFull, WrongPassphrase
+from storage.repair import repair_case
 from storage.verification import verify_case
 
 PASSPHRASE = "correct horse battery"
@@ -45,6 +46,18 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path, name: str) -> None
     with pytest.raises(CaseMissing, match="no folder"):
         backup_case(path, tmp_path / "none" / "copy.redwell")
     assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.parametrize("length", [248, 300])
+def test_a_name_that_no_case_can_have_is_refused_before_anything_is_written(tmp_path: Path, length: int) -> None:
+    """A name has at most 255 bytes, and SQLite's journal beside a case has eight more than the case."""
+    path = filled(tmp_path / "c.redwell")
+    out = tmp_path / "kept" / ("r" * (length - 8) + ".redwell")
+    out.parent.mkdir()
+    for make in (backup_case, repair_case):
+        with pytest.raises(CaseReadOnly, match="cannot be made: File name too long"):
+            make(path, out)
+    assert list(out.parent.iterdir()) == []
 
 
 def test_a_folder_is_no_file_to_make_and_a_full_disk_is_told_as_such(

@@ -10,8 +10,18 @@ import pytest
 
 from storage import lock
 from storage.case import Case
+from storage.conversion import encrypt_case
 from storage.encryption import address_of
-from storage.errors import BadRecord, CaseLocked, CaseMissing, CaseReadOnly, NotACase, StorageError, WrongThread
+from storage.errors import (
+    BadRecord,
+    CaseLocked,
+    CaseMissing,
+    CaseReadOnly,
+    DiskFailed,
+    NotACase,
+    StorageError,
+    WrongThread,
+)
 from storage.lock import WriterLock, lock_file, writer_of
 from storage.migrations import APPLICATION_ID, SCHEMA_VERSION, case_migrations
 
@@ -154,6 +164,23 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(CaseMissing, match="cannot be a case file"):
         Case(tmp_path / ("n" * 300))
     assert names(tmp_path) == []
+
+
+def test_a_case_may_have_a_name_as_long_as_what_lies_beside_it_allows(tmp_path: Path) -> None:
+    """A name has at most 255 bytes, two for each Cyrillic letter; SQLite's journal has eight more than the case."""
+    longest = tmp_path / ("Ж" * 119 + "a.redwell")
+    assert len(os.fsencode(longest.name)) == 255 - 8
+    for _ in range(2):
+        with Case(longest) as case:
+            case.cache.save("k", "1", "held")
+    with pytest.raises(DiskFailed, match="is as it was: File name too long") as caught:
+        encrypt_case(longest, "correct horse battery")
+    assert caught.value.advice == "Give the case a shorter name."
+    with Case(longest, read_only=True) as case:
+        assert case.cache.get("k", "1") == "held"
+    with pytest.raises(CaseMissing, match="cannot be a case file: File name too long"):
+        Case(tmp_path / f"b{longest.name}")
+    assert names(tmp_path) == [longest.name]
 
 
 def test_a_file_that_may_only_be_read_is_not_opened_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

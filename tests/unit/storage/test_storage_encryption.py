@@ -285,6 +285,8 @@ def test_a_passphrase_file_is_read_but_for_its_line_end(tmp_path: Path) -> None:
     file = tmp_path / "passphrase"
     file.write_bytes(f" {FIRST} \r\n".encode())
     assert passphrases.read_passphrase_file(file) == f" {FIRST} "
+    file.write_bytes(b"\xef\xbb\xbf" + FIRST.encode())  # the mark of UTF-8, as Notepad and PowerShell write it
+    assert passphrases.read_passphrase_file(file) == FIRST
     for content in (b"\n", b"\xff\xfe"):
         file.write_bytes(content)
         with pytest.raises(BadPassphrase):

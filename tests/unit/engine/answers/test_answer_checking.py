@@ -38,7 +38,7 @@ def check(kind, value, first, last=None, *, checks=None, **more):
 def test_a_value_keeps_the_lines_it_stands_in():
     found = check("text", "Corvin Estates Ltd.", 5)
     assert (found.value, found.spans, found.method) == ("Corvin Estates Ltd.", (Span(5, 5),), "verbatim")
-    assert (found.snippet, found.page, found.moved) == ("The landlord is Corvin Estates Ltd.", 2, False)
+    assert (found.snippet, found.page) == ("The landlord is Corvin Estates Ltd.", 2)
 
 
 def test_a_citation_of_many_lines_is_narrowed_to_those_that_hold_the_value():
@@ -56,7 +56,7 @@ def test_every_span_of_a_value_is_kept_and_not_only_the_first():
     found = several("USD 1,200 per month", (7, 7), (3, 4), kind="amount")
     assert found.spans == (Span(3, 3), Span(7, 7))
     assert found.snippet.splitlines() == [TEXT.splitlines()[2], TEXT.splitlines()[6]]
-    assert (found.method, found.moved, found.page) == ("verbatim", False, 1)
+    assert (found.method, found.page) == ("verbatim", 1)
 
 
 def test_a_value_that_stands_in_two_citations_is_narrowed_in_both():
@@ -85,7 +85,7 @@ def test_a_word_that_is_broken_at_the_end_of_a_line_is_found_over_both():
 
 def test_wrong_lines_are_put_right():
     found = check("text", "Mara Tullock", 2)
-    assert (found.spans, found.moved) == ((Span(6, 6),), True)
+    assert found.spans == (Span(6, 6),)
 
 
 def test_a_value_that_stands_nowhere_is_dropped():

@@ -77,6 +77,29 @@ def test_a_further_round_adds_what_is_new():
     assert merge(before, Answer(signals={"complete_answer_found": True}), "list").says_incomplete
 
 
+@pytest.mark.parametrize(
+    "different",
+    [("C", "C++", "C#"), ("AA", "AA+", "AA-"), ("5 °C", "-5 °C"), ("$50", "€50", "50 %"), ("<5", ">5"), ("+", "-")],
+)
+def test_values_that_differ_in_a_sign_alone_are_different_values(different):
+    both = merge(Answer(items(*different)), Answer(), "list")
+    assert [item.value for item in both.items] == list(different)
+
+
+def test_names_that_differ_in_a_vowel_sign_are_different_values():
+    sita, site = "\u0938\u0940\u0924\u093e", "\u0938\u0940\u0924\u0947"
+    both = merge(Answer(items(sita, site)), Answer(), "list")
+    assert [item.value for item in both.items] == [sita, site]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Jos\u00e9 D\u00edaz", "Jose\u0301 Di\u0301az"), ("Acme Corp.", "ACME\tCorp"), ("well-known", "well known")],
+)
+def test_the_same_words_are_one_value_however_they_are_written(one, other):
+    assert [item.value for item in merge(Answer(items(one)), Answer(items(other, line=5)), "list").items] == [one]
+
+
 @pytest.mark.parametrize(("shape", "kept"), [("list", [[3, 7]]), ("table", [[3], [7]]), ("tree", [[3], [7]])])
 def test_equal_rows_of_other_lines_are_other_rows(shape, kept):
     paid = {"day": "1 May", "amount": 300}

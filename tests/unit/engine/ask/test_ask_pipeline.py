@@ -34,6 +34,12 @@ def test_rows_that_are_persons_must_be_names() -> None:
     assert [node.name for node in loaded.plan.operators][-2:] == ["names_only", "table"]
 
 
+def test_a_person_may_stand_in_a_column_called_as_a_word_of_the_language() -> None:
+    wanted = Proposal("Who wrote to whom?", "person", (Column("from", "person"), Column("to", "person")))
+    loaded = parse_pipeline(pipeline_text(wanted))
+    assert not list(check(loaded.plan, positions=loaded.positions))
+
+
 @pytest.mark.parametrize("row", ["donor", "vendor", "defendant", "party"])
 def test_rows_that_may_be_firms_are_not_dropped_for_having_no_name_of_a_person(row: str) -> None:
     """`City of Larkmoor` and `Jones & Sons` are donors, too."""

@@ -228,6 +228,36 @@ def test_operators_and_steps_of_like_names_have_files_of_their_own(redwell: Any,
     assert rows == {"steps/s/is it big_.json": 3, "steps/s/is it big_ (2).json": 2, "steps/S (2)/Is it big_.json": 1}
 
 
+def test_operators_of_very_long_names_have_files_of_their_own(redwell: Any, pipeline: Path) -> None:
+    """A name of a file has at most 255 bytes; each of these letters takes three."""
+    names = ["\u8b66" * 100 + end for end in "ab"]
+    text = PIPELINE.replace("pipeline: {steps:", "pipeline: {output: {path: o.csv, intermediate_dir: steps}, steps:")
+    pipeline.write_text(text.replace("find", names[0]).replace("keep", names[1]), encoding="utf-8")
+    assert redwell("run", pipeline).exit_code == 0
+    made = sorted(len(path.name) for path in pipeline.parent.glob("steps/s/*.json"))
+    assert made == [len("\u8b66" * 60 + ".json"), len("\u8b66" * 60 + " (2).json")]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "{}.yaml"),
+        ("explain", "officers.yaml", "--case", "{}"),
+        ("ingest", "{}", "--case", "a.redwell"),
+        ("run", "officers.yaml", "--input", "{}"),
+    ],
+)
+def test_a_path_that_the_system_refuses_is_said_in_two_lines(
+    redwell: Any, pipeline: Path, arguments: tuple[str, ...]
+) -> None:
+    long = "o" * 300
+    result = redwell(*(argument.format(long) for argument in arguments))
+    assert result.exit_code == 3
+    assert f"{long[:100]}" in result.stderr
+    assert "File name too long" in " ".join(result.stderr.split())
+    assert "what to do: Check the path" in result.stderr
+
+
 def test_json_events_are_all_that_stdout_carries(redwell: Any, pipeline: Path) -> None:
     result = redwell("run", pipeline, "--json-events")
     events = [json.loads(line) for line in result.stdout.splitlines()]

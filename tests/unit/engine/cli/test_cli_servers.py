@@ -164,8 +164,9 @@ def test_a_name_that_cannot_be_written_is_refused(local: Any, server: ModelServe
 
 def test_a_damaged_list_of_servers_is_an_error(local: Any, server: ModelServer, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir(exist_ok=True)
-    for damaged in ("{", "[5]", '[{"name": "a"}]', '[{"name": "a", "location": "b", "more": 1}]', "7"):
-        (tmp_path / "cache" / "servers.json").write_text(damaged)
+    more = b'[{"name": "a", "location": "b", "more": 1}]'
+    for damaged in (b"{", b"[5]", b'[{"name": "a"}]', more, b"7", b'[{"name": "m\xe8"}]'):
+        (tmp_path / "cache" / "servers.json").write_bytes(damaged)
         result = local("models", "list")
         assert result.exit_code == 3, damaged
         assert "cannot be read" in result.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from engine.cli.console import counted, shortened, span_text, visible
+from engine.cli.console import counted, shell_word, shortened, span_text, visible
 from engine.cli.ledger_view import notes_view
 from engine.cli.results_view import MOST_ROWS, fitted_widths, results_view, show_written, shown_value, wrapped
 from engine.cli.watching import PlainWatch, picture
@@ -244,6 +244,24 @@ def test_time_left_counts_what_is_read_of_rows_that_have_not_passed() -> None:
     assert state.share_done() == pytest.approx(13 / 14)
 
 
+def test_time_left_counts_that_the_next_operator_reads_the_texts_again() -> None:
+    """Fourteen rows of 4,000 characters that each of two operators reads, 100 tokens of 4 characters a second."""
+    clock = Clock()
+    clock.now = 0
+    state = state_after(*START, ChainProgress(CHAIN, 0, 14, 0, 14 * 5_000, readings=2), clock=clock)
+    for seconds in range(1, 71):
+        clock.now = seconds
+        state.take(ModelWorking("m", read=100 * seconds, written=0))
+    assert state.share_done() == pytest.approx(0.2)  # a quarter of the reading, no reply
+    assert state.seconds_left() == pytest.approx(280)  # in truth 210 of reading, and the replies
+    for row in range(1, 8):
+        for by in CHAIN:
+            state.take(call(read=1_000, reused=0, written=100, row=f"{row}", by=by))
+        state.take(ChainProgress(CHAIN, row, 14, row * 5_000, 14 * 5_000, (f"{row}",), readings=2))
+    state.take(ModelWorking("m", read=1_000, written=0))
+    assert state.share_done() == pytest.approx((7 * 5_000 + 2_000) / 70_000)  # the eighth text is read once
+
+
 def test_parts_of_a_long_text_count_before_its_row_passes() -> None:
     """A text of 40,000 characters in ten parts, one part in ten seconds; beside it two rows of 4,000 characters."""
     clock = Clock()
@@ -329,6 +347,12 @@ def test_speed_counts_only_calls_that_were_made_lately() -> None:
     assert state.calls.speeds(clock.now) == (20.0, 2.0)
     state.take(call(read=600, reused=0, written=60))
     assert state.calls.speeds(clock.now) == (20.0, 2.0)
+
+
+def test_a_path_in_a_command_is_never_taken_for_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shell_word(tmp_path / "-a b.redwell") == "'./-a b.redwell'"
+    assert shell_word(tmp_path / "a.redwell") == "a.redwell"
 
 
 def test_a_log_gets_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,6 +175,18 @@ def test_who_makes_a_key_is_told_of_its_own_passphrase_and_option(
     assert read_key(Path("anna.key"), "correct horse battery")
 
 
+@pytest.mark.parametrize("content", ["", "[]", '{"public_key": 1, "signature": "ab"}', '{"signature": "ab"}'])
+def test_a_damaged_signature_is_not_taken_for_a_damaged_manifest(pipeline: Path, redwell, content: str) -> None:
+    redwell("run", pipeline, "--quiet", "--case", "a.redwell", "--out", "out.csv")
+    Path("out.csv.manifest.json.sig").write_text(content)
+    checked = redwell("verify", "out.csv.manifest.json")
+    assert checked.exit_code == 1
+    lines = {line[:10].strip(): " ".join(line[11:].split()) for line in checked.output.splitlines()}
+    assert lines["signature"].startswith("DIFFERS out.csv.manifest.json.sig is no signature, or it is damaged")
+    assert lines["timestamp"] == "- there is none"
+    assert "manifest" not in lines
+
+
 def test_an_export_without_a_key_leaves_no_signature_of_the_one_before(pipeline: Path, redwell) -> None:
     assert redwell("custody", "key", "new", "anna.key", "--no-passphrase").exit_code == 0
     redwell("run", pipeline, "--quiet", "--case", "a.redwell", "--out", "out.csv", "--sign", "anna.key")

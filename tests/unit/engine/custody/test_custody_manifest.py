@@ -77,6 +77,17 @@ def test_a_manifest_names_sources_export_run_counts_and_the_head_of_the_log(expo
     assert body["warnings"] == []
 
 
+@pytest.mark.parametrize("length", [240, 300])
+def test_a_name_that_leaves_no_room_for_the_manifest_is_refused_before_the_run(
+    pipeline: Path, redwell, length: int
+) -> None:
+    """A name has at most 255 bytes, and `.manifest.json.tsr` is 18 of them."""
+    result = redwell("run", pipeline, "--quiet", "--case", "a.redwell", "--out", "r" * (length - 4) + ".csv")
+    assert result.exit_code == 2, result.output
+    assert "File name too long" in " ".join(result.output.split())
+    assert not Path("a.redwell").exists()
+
+
 def test_no_path_of_this_computer_is_in_a_manifest(exported: Path, tmp_path: Path) -> None:
     for name in ("out.csv.manifest.json", "out.csv.custody.jsonl"):
         assert str(tmp_path) not in exported.with_name(name).read_text()

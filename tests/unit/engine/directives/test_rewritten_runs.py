@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from scripted_model import ScriptedBackend
@@ -199,6 +200,15 @@ def test_items_that_stand_nowhere_in_the_text_are_left_out(tmp_path):
     _, rows = run_rewritten(tmp_path, FIND, "located_items", lambda request: {"officers": made_up})
     assert rows["a.txt"]["officers"] == ["Varrick", "varrick", "watched  all"]
     assert rows["b.txt"]["officers"] == []
+
+
+def test_items_are_looked_up_in_texts_of_any_length_hyphens_and_accents(tmp_path, monkeypatch):
+    long = "It rained on them all day. " * 4_000  # 108,000 characters: more than an expression may make
+    monkeypatch.setitem(TEXTS, "a.txt", f"{long}Docket CR\u20111017, Jose\u0301 Varrick.")
+    listed = ["CR-1017", "CR-101", "José Varrick", "Varrick José"]
+    reader = partial(ScriptedBackend, context_tokens=100_000)
+    _, rows = run_rewritten(tmp_path, FIND, "located_items", lambda request: {"officers": listed}, backend=reader)
+    assert rows["a.txt"]["officers"] == ["CR-1017", "José Varrick"]
 
 
 def test_a_kind_is_held_to_the_listed_ones_and_a_copied_text_to_sentences(tmp_path):

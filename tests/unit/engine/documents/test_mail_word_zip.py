@@ -101,6 +101,29 @@ def test_raw_letters_in_headers_are_kept(tmp_path: Path, encoding: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "To: a@x.org; b@x.org; Jane Doe <c@x.org>",
+        "From: j@x.org (John Smith)",
+        "From: John Smith [mailto:j@x.org]",
+        "From: chief@x.org <other@elsewhere.org>",
+        "From: <j@x.org>",
+        "Date: Mon, 31 Dec 2019 23:30:00 -0800",
+        "Date: Friday, March 1, 2019 10:04 AM",
+    ],
+)
+def test_a_header_is_read_as_it_is_written(tmp_path: Path, header: str) -> None:
+    contents = parse_mail(f"{header}\nSubject: s\n\nbody\n".encode(), Scratch(tmp_path, PLENTY))
+    assert header in lines(contents)
+
+
+def test_a_name_in_an_encoding_that_is_none_of_texts_is_no_name(tmp_path: Path) -> None:
+    head = "From: a@x.org\nContent-Type: application/pdf\nContent-Disposition: attachment; filename*=idna''%80\n"
+    contents = parse_mail(f"{head}\n%PDF-\n".encode(), Scratch(tmp_path, PLENTY))
+    assert [child.name for child in contents.children] == ["attachment-1.pdf"]
+
+
 def test_a_mail_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.eml"
     path.write_bytes(b"\xef\xbb\xbfFrom: a@x.org\nSubject: s\n\nbody\n")

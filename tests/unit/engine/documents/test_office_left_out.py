@@ -23,6 +23,8 @@ from openpyxl.drawing.image import Image as SheetImage
 from PIL import Image
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from engine.documents.document import Document
@@ -175,6 +177,58 @@ def test_a_word_file_marks_comments_deletions_and_hidden_text(tmp_path: Path) ->
         ("unseen", "invisible"),
         ("[comment] Ann Lee: who says so?", None),
     ]
+
+
+def with_notes(path: Path, *notes: Any) -> Path:
+    """Add footnotes to a Word file."""
+    part = etree.tostring(element("w:footnotes", *(element("w:footnote", note) for note in notes)))
+    kind = b"application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    relation = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    named = b'<Override PartName="/word/footnotes.xml" ContentType="%s"/></Types>' % kind
+    related = b'<Relationship Id="rId99" Type="%s" Target="footnotes.xml"/></Relationships>' % relation
+
+    ends = {"[Content_Types].xml": (b"</Types>", named), "word/_rels/document.xml.rels": (b"</Relationships>", related)}
+    changed(path, lambda name, data: data.replace(*ends[name]) if name in ends else data)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("word/footnotes.xml", part)
+    return path
+
+
+def test_hidden_text_of_a_footnote_is_marked_behind_it(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.add_paragraph("Text")
+    word.save(str(tmp_path / "a.docx"))
+    note = element("w:p", run("Seen "), run("secret", element("w:vanish")))
+    with_notes(tmp_path / "a.docx", note, element("w:p", run("all secret", element("w:vanish"))))
+    assert marks(read(tmp_path / "a.docx")) == [
+        ("Text", None),
+        ("Footnote: Seen", None),
+        ("secret", "invisible"),
+        ("all secret", "invisible"),
+    ]
+
+
+def test_raised_digits_of_word_are_no_part_of_the_number_before_them(tmp_path: Path) -> None:
+    word = docx.Document()
+    mark = word.styles.add_style("Mark", WD_STYLE_TYPE.CHARACTER)
+    mark.font.superscript = True
+    paragraph = word.add_paragraph("Paid $120")
+    paragraph.add_run("1").font.superscript = True
+    paragraph.add_run(" in 2019")
+    paragraph.add_run("2, 3", style="Mark")
+    paragraph.add_run(" on May 3")
+    paragraph.add_run("rd").font.superscript = True
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").text == "Paid $120¹ in 2019², ³ on May 3rd"
+
+
+def test_the_text_of_a_word_formula_is_read(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("The sum is ")
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    paragraph._p.append(etree.fromstring(f'<m:oMath xmlns:m="{math}"><m:r><m:t>a = 5</m:t></m:r></m:oMath>'))
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").text == "The sum is a = 5"
 
 
 def test_word_text_that_a_style_hides_and_white_text_on_white_are_marked(tmp_path: Path) -> None:
@@ -370,6 +424,40 @@ def test_hidden_slides_are_marked_and_named(tmp_path: Path) -> None:
     assert document.warnings == ("1 hidden slide, read as text that is not shown: 2",)
     assert [page.reason for page in document.pages] == ["slide", "hidden slide", "slide"]
     assert "kept back" not in document.text
+
+
+P, A = (f"http://schemas.openxmlformats.org/{kind}/2006/main" for kind in ("presentationml", "drawingml"))
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+NEW = "http://schemas.microsoft.com/office/2018/10/relationships"
+
+
+def test_comments_on_slides_are_read_with_their_authors(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    for text in ("first", "second"):
+        show.slides.add_slide(show.slide_layouts[5]).shapes.title.text = text
+    old = f'<p:cmLst xmlns:p="{P}"><p:cm authorId="0"><p:text>Who says\nso?</p:text></p:cm></p:cmLst>'
+    reply = '<c:reply authorId="{2}"><c:txBody><a:p><a:r><a:t>He did.</a:t></a:r></a:p></c:txBody></c:reply>'
+    said = "<c:txBody><a:p><a:r><a:t>Ask </a:t></a:r><a:r><a:t>him.</a:t></a:r></a:p><a:p/></c:txBody>"
+    comment = f'<c:cm authorId="{{1}}"><c:replyLst>{reply}</c:replyLst>{said}</c:cm>'
+    new = f'<c:cmLst xmlns:c="new" xmlns:a="{A}">{comment}</c:cmLst>'
+    named = f'<p:cmAuthorLst xmlns:p="{P}"><p:cmAuthor id="0" name="Ann Lee"/></p:cmAuthorLst>'
+    parts = (
+        (show, f"{OFFICE}/commentAuthors", named),
+        (show, f"{NEW}/authors", '<c:authorLst xmlns:c="new"><c:author id="{1}" name="Bo"/></c:authorLst>'),
+        (show.slides[0], f"{OFFICE}/comments", old),
+        (show.slides[1], f"{NEW}/comments", new),
+    )
+    for number, (owner, kind, data) in enumerate(parts):
+        part = Part(PackURI(f"/ppt/part{number}.xml"), "application/xml", show.part.package, data.encode())
+        owner.part.relate_to(part, kind)
+    show.save(str(tmp_path / "a.pptx"))
+    assert [line.text for line in read(tmp_path / "a.pptx").lines] == [
+        "first",
+        "[comment] Ann Lee: Who says so?",
+        "second",
+        "[comment] Bo: Ask him.",
+        "[comment] He did.",
+    ]
 
 
 def html(tmp_path: Path, body: str, head: str = "") -> list[tuple[str, str | None]]:

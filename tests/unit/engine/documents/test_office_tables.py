@@ -48,6 +48,20 @@ def lines_of(path: Path) -> list[str]:
     return [line.text for line in document.lines]
 
 
+def test_whole_numbers_keep_the_zeros_that_a_sheet_shows(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    forms = {"zip": "00000", "badge": "0000", "ssn": "000\\-00\\-0000", "share": "0.00", "count": "0"}
+    sheet.append(list(forms))
+    sheet.append([2139, 12417, 12345678, 5, 7])
+    for cell, form in zip(sheet[2], forms.values(), strict=True):
+        cell.number_format = form
+    book.save(tmp_path / "a.xlsx")
+    row = {"zip": "02139", "badge": "12417", "ssn": "012-34-5678", "share": 5, "count": 7}
+    assert rows_of(tmp_path / "a.xlsx") == [("Sheet", row)]
+    assert lines_of(tmp_path / "a.xlsx")[-1] == "02139 | 12417 | 012-34-5678 | 5 | 7"
+
+
 def test_a_workbook_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", {"A": [["k"], ["v"]]}).rename(tmp_path / "000001.child")
     document = parse_file(path, OPTIONS, name="a.xlsx", scratch=tmp_path).document

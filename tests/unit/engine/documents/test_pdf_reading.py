@@ -60,6 +60,19 @@ def test_boxes_lie_in_the_page_as_displayed(
     assert near < 6
 
 
+@pytest.mark.parametrize("rotation", [0, 90])
+def test_the_number_of_a_footnote_is_no_part_of_what_it_stands_behind(tmp_path: Path, rotation: int) -> None:
+    with pymupdf.open() as pdf:
+        page = pdf.new_page()
+        x = 50.0
+        for text, size, y in (("Paid $120", 12, 100), ("1", 7, 95), (" on May 3", 12, 100), ("rd", 7, 95)):
+            page.insert_text((x, y), text, fontsize=size)
+            x += pymupdf.get_text_length(text, fontsize=size)
+        page.set_rotation(rotation)
+        pdf.save(tmp_path / "a.pdf")
+    assert read(tmp_path / "a.pdf").text == "Paid $120¹ on May 3rd"
+
+
 def test_outline_metadata_and_embedded_files(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     with pymupdf.open() as pdf:

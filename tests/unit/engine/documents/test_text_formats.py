@@ -140,6 +140,11 @@ y</pre>tail</body></html>"""
     assert visible_text(page).splitlines() == ["Head", "One bold word", "next", "a | b", "c | d", "x", "y", "tail"]
 
 
+def test_raised_digits_of_html_are_no_part_of_the_number_before_them() -> None:
+    page = "<p>$120<sup>1</sup> on May 3<sup>rd</sup>, 2019<sup><a href='#n'>2</a><!--3--></sup>, 7<sup>1</sup>/2</p>"
+    assert visible_text(page) == "$120¹ on May 3rd, 2019², 7¹/2"
+
+
 def test_html_forms_say_what_is_filled_in() -> None:
     page = """<form><p>Badge: <input value="4417">, seen <input type="date" value="2021-03-05"></p>
     <p><input type="checkbox" checked>Force <input type="CHECKBOX">Arrest</p>
@@ -211,9 +216,11 @@ def test_csv_rows_name_every_cell(tmp_path: Path) -> None:
         ("a.csv", '\ufeff"SEP=|"\r\na,b|c,d\r\n1|2\r\n', [{"a,b": "1", "c,d": "2"}]),
         ("a.csv", "sep=\t\nname;x\tb\n1\t2\n", [{"name;x": "1", "b": "2"}]),
         ("a.csv", "sep=5,b\n1,2\n", [{"sep=5": "1", "b": "2"}]),
+        ("a.csv", "id,state (open|shut|new)\n1,open\n", [{"id": "1", "state (open|shut|new)": "open"}]),
+        ("a.csv", "Name;Sum (EUR, net, paid)\nA;1,5\n", [{"Name": "A", "Sum (EUR, net, paid)": "1,5"}]),
     ],
 )
-def test_the_header_alone_tells_what_separates_columns(tmp_path: Path, name: str, text: str, rows: list) -> None:
+def test_the_header_tells_what_separates_columns(tmp_path: Path, name: str, text: str, rows: list) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     assert list(read_rows(path)) == rows

@@ -55,6 +55,33 @@ def test_text_is_found_exactly_then_normalised_then_nearly(value: str, place: tu
     assert found(value) == place
 
 
+FOREIGN = index_of("被告人王小明于2024年3月5日在東京", "都被捕。홍길동은 어제 서울에서", "สมชายถูกจับ", "王小 120円")
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("王小明", (1, 1, 1, "exact")),
+        ("東京都", (1, 1, 2, "normalised")),
+        ("홍길동", (1, 2, 2, "exact")),
+        ("สมชาย", (1, 3, 3, "exact")),
+        ("被捕", (1, 2, 2, "exact")),
+        (120, (1, 4, 4, "number")),
+        ("王大明", None),
+        ("2024年3月", (1, 1, 1, "exact")),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_found(value: object, place: tuple[object, ...] | None) -> None:
+    assert found(value, FOREIGN) == place
+
+
+@pytest.mark.parametrize("value", ["$120", 120, "Sgt. Daniel Harmon", "in 2019 by Sgt. Daniel Harmon"])
+def test_the_number_of_a_footnote_is_no_part_of_what_it_stands_behind(value: object) -> None:
+    index = index_of("The city paid $120¹ in 2019² by", "Sgt. Daniel Harmon³, who left.")
+    assert found(value, index) is not None
+    assert found(1201, index) is None
+
+
 @pytest.mark.parametrize(
     ("value", "line"),
     [("2019-03-03", 3), ("2019-03-04", 7), ("2019-03-05", 7), ("3/6/2019", 7), ("3 March 2019", 3), ("2019-03", 3)],

@@ -14,9 +14,10 @@ from scripted_run import PLAIN, write_jsonl, write_texts
 
 from engine.custody.manifest import sources_of
 from engine.custody.recording import remove_documents
+from engine.documents.document import Document
 from engine.documents.pool import ParserPool
 from engine.errors import UsageError
-from engine.executor.case_documents import load_document, save_document
+from engine.executor.case_documents import load_document, save_document, year_of
 from engine.executor.run import RunOptions
 from engine.executor.settings import RunSettings
 from engine.executor.sources import WAS_REMOVED
@@ -49,6 +50,15 @@ def pdf(path: Path, pages: list[str]) -> Path:
             file.new_page().insert_text((72, 72), text)
         file.save(path)
     return path
+
+
+@pytest.mark.parametrize(
+    ("sent", "year"),
+    [("Fri, 1 Mar 2019 10:00:00 +0000", 2019), ("Mon, 3 Mar 97 10:00:00 -0500 (EST)", 1997), ("no date", None)],
+)
+def test_the_year_of_a_mail_is_that_of_its_date(sent: str, year: int | None) -> None:
+    mail = Document(DocumentId("a" * 64), "a.eml", "mail", 1, (), (), metadata=(("date", sent),))
+    assert year_of(mail) == year
 
 
 # -- memory ------------------------------------------------------------------------------------------------------

@@ -95,8 +95,28 @@ def test_a_chain_says_how_much_of_its_work_is_done(bench, tmp_path) -> None:
     assert told[0].row_ids == ()
     assert {e.row_ids[0] for e in told[1:]} == {e.row_id for e in desk.of(ModelCall) if e.operator == "first"}
     assert {row_id for e in told for row_id in e.row_ids} == {e.row_id for e in desk.of(ModelCall)}
+    assert {e.readings for e in told} == {2}
     first = [e for e in desk.of(OperatorProgress) if e.operator == "first"]
     assert {e.total for e in first} == {3}  # all rows are known from the start, though each arrives by itself
+
+
+@pytest.mark.parametrize(
+    ("second", "readings"),
+    [
+        ('prompt: "So? {{ input.text }}"', 2),
+        ('layout: document_first, prompt: "So? {{ input.text }}"', 1),
+        ('prompt: "So? {{ input.who }}"', 1),
+    ],
+)
+def test_a_chain_says_how_often_its_texts_are_read(bench, tmp_path, second, readings) -> None:
+    file = write_jsonl(tmp_path / "in.jsonl", [{"text": "a" * 300}])
+    maps = f"""
+  - {{name: first, type: map, layout: document_first, prompt: "Who? {{{{ input.text }}}}",
+     output: {{schema: {{who: string}}}}}}
+  - {{name: second, type: map, {second}, output: {{schema: {{what: string}}}}}}"""
+    desk = bench(lambda request: {next(iter(request.schema["properties"])): "x"})
+    asyncio.run(desk.run(pipeline(file, maps)))
+    assert {event.readings for event in desk.of(ChainProgress)} == {readings}
 
 
 async def test_a_barrier_waits_for_all_rows(bench, tmp_path) -> None:

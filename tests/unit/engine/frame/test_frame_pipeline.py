@@ -196,6 +196,14 @@ def test_one_text_stands_for_a_list_of_it(models, records, tmp_path) -> None:
     assert (tmp_path / "o.csv").read_text(encoding="utf-8").startswith("officer")
 
 
+@pytest.mark.parametrize(("columns", "told"), [(["text", "text"], "named twice"), (["nobody"], "no result has")])
+def test_a_wrong_choice_of_columns_is_told_before_anything_is_read(models, records, tmp_path, columns, told) -> None:
+    found = read_folder(records).map(prompt="{{ input.text }} Who?", output={"schema": {"who": "string"}})
+    with pytest.raises(UsageError, match=told):
+        found.write_csv("t.csv", columns=columns, case=tmp_path / "a.redwell")
+    assert not (tmp_path / "a.redwell").exists()
+
+
 def test_files_written_from_python_are_redwells_own(models, records, tmp_path) -> None:
     out, path = tmp_path / "o.csv", tmp_path / "c.redwell"
     officers(read_folder(records)).write_csv(out, case=path)

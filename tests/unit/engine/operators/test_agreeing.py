@@ -5,6 +5,7 @@ from scripted_tools import ScriptedTools, prompt_of, rows_of, run, schema, templ
 
 from engine.errors import PipelineError
 from engine.language.binding import bind, unbind
+from engine.language.expressions import Expression
 from engine.language.position import Where
 from engine.operators.asking.agreeing import same_reading, vote
 from engine.operators.asking.model_node import AGREE_TEMPERATURE, Agree
@@ -42,6 +43,19 @@ async def test_the_value_of_each_field_is_that_of_most_readings():
     assert kept["name"]["values"] == [{"value": "Bo Diaz", "readings": 2}, {"value": "Ann Lee", "readings": 1}]
     # Dice of {hit} and {hit, ran} is 2/3; with itself and with its equal 1
     assert kept["acts"]["share"] == pytest.approx((1 + 1 + 2 / 3) / 3, abs=1e-4)
+
+
+async def test_a_vote_that_fails_validate_gives_way_to_the_nearest_reading():
+    node = mapped(
+        schema=schema(buyer="string", seller="string"),
+        agree=4,
+        validate=(Expression.parse("output.buyer != output.seller"),),
+    )
+    said = [("Roy", "Diaz"), ("Roy", "Lee"), ("Moss", "Roy"), ("Ames", "Roy")]
+    tools = saying(*({"buyer": buyer, "seller": seller} for buyer, seller in said))
+    (row,) = values_of(await run(node, rows_of({"text": "a"}), tools))
+    assert (row["buyer"], row["seller"]) == ("Roy", "Diaz")  # by field it would be Roy and Roy
+    assert {name: kept["share"] for name, kept in row["_m_agreement"].items()} == {"buyer": 0.5, "seller": 0.5}
 
 
 async def test_the_first_reading_is_the_operators_own_and_stands_where_none_agree():

@@ -58,6 +58,12 @@ def test_a_check_is_of_the_question_that_it_names(tmp_path, source, checks, more
     assert sorted(tasks) == sorted(["answer landlord round 1", "answer tenant round 1", *more])
 
 
+def test_a_question_named_like_what_is_told_of_another_is_refused(source):
+    operations = ANSWER.format(checks="").replace("name: tenant", "name: landlord_status")
+    with pytest.raises(PipelineError, match="two questions would write the field 'landlord_status'"):
+        pipeline(source, operations, steps=STEPS)
+
+
 @pytest.mark.parametrize(
     "checks",
     [

@@ -115,11 +115,12 @@ async def test_equal_rows_are_clustered_at_distance_0():
 
 
 async def test_a_row_without_the_field_fails_and_one_without_text_is_in_no_cluster():
-    rows = rows_of({"concept": "Shed"}, {"other": 1}, {"concept": None}, {"concept": " "}, {"concept": "Barn"})
+    empty = ({"concept": value} for value in (None, " ", []))
+    rows = rows_of({"concept": "Shed"}, {"other": 1}, *empty, {"concept": "Barn"})
     outcome = await run(cluster(), rows, tools())
     assert [f.row for f in outcome.failed] == [rows[1]]
     assert "there is no field 'concept'; the fields there are: other" in outcome.failed[0].error
-    assert [len(v["clusters"]) for v in values_of(outcome)] == [1, 0, 0, 1]
+    assert [len(v["clusters"]) for v in values_of(outcome)] == [1, 0, 0, 0, 1]
 
 
 async def test_a_cluster_that_cannot_be_named_fails_its_rows_and_the_rest_is_named_without_them():

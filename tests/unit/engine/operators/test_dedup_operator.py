@@ -49,6 +49,10 @@ def test_case_and_white_space_do_not_count():
     assert similarity(shingles("A  b\nc d e"), shingles("a b c d E ")) == 1.0
 
 
+def test_an_accent_may_be_a_character_of_its_own():
+    assert similarity(shingles("Jos\u00e9 D\u00edaz"), shingles("Jose\u0301 Di\u0301az")) == 1.0
+
+
 def test_texts_shorter_than_a_shingle_are_compared_whole():
     assert similarity(shingles("ab"), shingles("AB")) == 1.0
     assert similarity(shingles("ab"), shingles("abc")) == 0.0

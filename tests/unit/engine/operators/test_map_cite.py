@@ -6,6 +6,7 @@ import pytest
 from scripted_tools import ScriptedTools, prompt_of, replaced, rows_of, run, schema, template, values_of
 
 from engine.errors import PipelineError
+from engine.language.expressions import Expression
 from engine.operators.map import Map
 from engine.rows import Span
 
@@ -72,11 +73,29 @@ async def test_what_stands_in_no_line_is_asked_for_again_and_then_null():
     assert len(stubborn.requests) == 2
 
 
+@pytest.mark.parametrize("again", [("Mara Tullock", 2), ("To the Board", 1)])
+async def test_what_stands_in_the_lines_must_satisfy_validate(again):
+    checks = (Expression.parse("output.names and output.names[0] != 'To the Board'"),)
+    node = replaced(cite(names="list[string]"), validate=checks)
+    tools = ScriptedTools(lambda _: {"names": [said("Ana Diaz", 2) if len(tools.requests) == 1 else said(*again)]})
+    outcome = await run(node, rows_of({"text": LETTER}), tools)
+    assert [values_of(outcome), len(tools.requests)] == [[], 2 if again[1] == 1 else 3]
+    assert "the answer fails validation: output.names and" in outcome.failed[0].error
+
+
 async def test_an_entry_of_a_list_that_stands_nowhere_is_left_out():
     node = cite(names="list[person]")
     reply = {"names": [said("K. Brandmoor", 4), said("Mara Tullock", 4)]}
     outcome = await run(node, rows_of({"text": LETTER}), ScriptedTools(lambda _: reply))
     assert [one["last"] for one in values_of(outcome)[0]["names"]] == ["Brandmoor"]
+
+
+async def test_a_list_of_quotes_is_empty_where_there_is_nothing_to_quote():
+    node = cite(quotes="list[quote(note)]", officer="string")
+    reply = {"quotes": [], "officer": said("Sgt. Varrick", 2)}
+    tools = ScriptedTools(lambda _: reply)
+    outcome = await run(node, rows_of({"text": LETTER, "note": None}), tools)
+    assert values_of(outcome) == [{"text": LETTER, "note": None, "quotes": [], "officer": "Sgt. Varrick"}]
 
 
 async def test_nothing_is_null_where_the_schema_says_so():

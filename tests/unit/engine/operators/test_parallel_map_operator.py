@@ -121,6 +121,48 @@ async def test_each_prompt_has_its_own_model_and_gleaning():
     assert node.other_models == ("small", "judge")
 
 
+@pytest.mark.parametrize(
+    "judge",
+    [
+        gleaning("All?", condition=Expression.parse('len(output["skills"]) < 2')),
+        gleaning("Are {{ output.skills }} all?"),
+    ],
+)
+async def test_gleaning_that_names_a_field_judges_the_prompt_that_answers_it(judge):
+    def reply(request):
+        if "should_refine" in request.schema["properties"]:
+            return {"should_refine": False, "improvements": ""}
+        return by_field(request)
+
+    tools = ScriptedTools(reply)
+    outcome = await run(application(gleaning=judge), rows_of(ROW), tools)
+    assert values_of(outcome) == [{**ROW, "years": 10.0, "skills": ["C++"], "fit": 8}]
+    assert not outcome.decisions
+    judges = [request for request in tools.requests if request.purpose.task == "judge round 1"]
+    assert ["List the skills." in prompt_of(request) for request in judges] == [True]
+
+
+def test_gleaning_that_names_fields_of_several_prompts_is_refused():
+    with pytest.raises(PipelineError, match="gleaning names fit and skills, which are answered by several prompts"):
+        application(gleaning=gleaning("Do {{ output.skills }} and {{ output.fit }} agree?"))
+
+
+def test_a_pipeline_may_glean_one_field_of_a_parallel_map():
+    text = """
+    datasets: {records: {type: memory, data: [{text: hello}]}}
+    operations:
+      - name: read
+        type: parallel_map
+        prompts:
+          - {prompt: "{{ input.text }} Who?", output_keys: [names]}
+          - {prompt: "{{ input.text }} When?", output_keys: [day]}
+        output: {schema: {names: "list[string]", day: string}}
+        gleaning: {if: "len(output.names) < 2", validation_prompt: Is every name listed?}
+    pipeline: {steps: [{name: all, input: records, operations: [read]}]}
+    """
+    assert check(parse_pipeline(text, file="test.yaml").plan) == []
+
+
 async def test_validation_retries_the_prompt_that_it_is_about():
     replies = {"years": iter([-1.0, 10.0]), "skills": iter([["C++"]]), "fit": iter([8])}
     tools = ScriptedTools(lambda r: {key: next(replies[key]) for key in r.schema["properties"]})

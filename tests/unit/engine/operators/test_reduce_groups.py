@@ -63,6 +63,11 @@ def test_what_is_equal_is_one_group_however_it_is_written():
     assert [len(group) for group in group_rows(rows_of(*({"k": key} for key in keys)), ["k"])] == [2, 2, 2, 1, 1, 1]
 
 
+def test_an_accent_may_be_a_character_of_its_own():
+    rows = rows_of({"k": "Jos\u00e9"}, {"k": "Jose\u0301"}, {"k": "Jose"})
+    assert [len(group) for group in group_rows(rows, ["k"])] == [2, 1]
+
+
 @pytest.mark.parametrize("settings", [{"aggregate": {"n": {"count": "reveiw"}}}, {"lineage": ("reveiw",)}])
 async def test_a_field_that_no_row_has_fails_the_rows_before_a_model_is_asked(settings):
     tools, rows = ScriptedTools(echo), reviews("x", "y")

@@ -182,6 +182,15 @@ async def test_the_user_has_the_first_word():
     assert isinstance(hash(node), int)
 
 
+async def test_a_name_whose_accents_are_characters_of_their_own_is_the_same_name():
+    composed, apart, other = "Jos\u00e9 D\u00edaz", "Jose\u0301 Di\u0301az", "Ren\u00e9 Roy"
+    node = Resolve(name="r", schema=schema(name="string"), keep_apart=[[composed, other]], similarity_threshold=0.99)
+    tools = ScriptedTools(vectors={composed: [1.0, 0.0], apart: [0.0, 1.0], other: [1.0, 0.0]})
+    outcome = await run(node, names(apart, composed, other), tools)
+    assert [row["name"] for row in values_of(outcome)] == [apart, apart, other]
+    assert (apart, other, "different", "user") in decided(outcome)
+
+
 @pytest.mark.parametrize(("canonical", "expected"), [("most_common", "Cat"), ("longest", "Katze"), (None, "Cat")])
 async def test_code_chooses_the_canonical_value(canonical, expected):
     tools = ScriptedTools(Animals(), vectors=vectors())

@@ -7,7 +7,7 @@ import engine.operators.pairs
 import models.nearest
 from engine.errors import PipelineError
 from engine.language.conditions import condition
-from engine.operators.blocking import blocking_text, recall_threshold
+from engine.operators.blocking import recall_threshold
 from engine.operators.pairs import (
     Proposal,
     Sampled,
@@ -173,11 +173,6 @@ async def test_a_condition_that_cannot_be_computed_is_told():
 def test_a_pair_proposed_twice_keeps_its_best_score():
     proposals = [Proposal(0, 1, 0.2), Proposal(1, 2, 0.5), Proposal(0, 1, 0.9)]
     assert in_order(proposals) == [Proposal(0, 1, 0.9), Proposal(1, 2, 0.5)]
-
-
-def test_the_text_that_is_embedded():
-    values = {"name": "Ann", "drugs": ["a", "b"], "age": 3, "gone": None}
-    assert blocking_text(values, ("name", "gone", "missing", "drugs", "age")) == "Ann a, b 3"
 
 
 async def test_a_condition_that_blocks_nothing_is_an_error(monkeypatch):

@@ -8,9 +8,10 @@ from engine.operators.vectors import representatives, text_to_embed
 
 
 def test_the_text_of_a_row():
-    values = {"a": "x", "b": None, "c": [1, "ü"], "d": 2.5}
-    assert text_to_embed(values, ("c", "b", "a", "z")) == '[1,"ü"] x'
-    assert text_to_embed(values, ()) == 'x [1,"ü"] 2.5'
+    values = {"a": "x", "b": None, "c": [1, "ü"], "d": 2.5, "e": [], "f": {}}
+    assert text_to_embed(values, ("c", "b", "a", "z")) == "1, ü x"
+    assert text_to_embed(values, values) == "x 1, ü 2.5"
+    assert text_to_embed(values, ("e", "f")) == ""
 
 
 def test_representatives_stand_for_each_group_and_repeat():

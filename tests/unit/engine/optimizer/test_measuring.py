@@ -102,6 +102,12 @@ def test_what_is_no_number_from_0_to_1_is_refused(returned):
         Measure(source=SHARE).value_of({"value": returned})
 
 
+def test_a_file_that_an_editor_of_windows_has_marked_is_read(tmp_path):
+    file = tmp_path / "measure.py"
+    file.write_text(SHARE, encoding="utf-8-sig")
+    assert Measure.read(file) == Measure(source=SHARE)
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from plan_outputs import PIPELINE, the_plan
 
+from engine.optimizer import pooling
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
 from engine.optimizer.pooling import pooled, reading_of
@@ -39,6 +40,16 @@ def test_what_two_readings_found_is_likely_and_a_plan_is_scored_against_it(plans
     ]
     # Likely: Diaz and Okafor. The first has one of them and nothing else: 2 * 1 / (1 + 2).
     assert [one["a"] for one in pooled(outputs)] == pytest.approx([2 / 3, 4 / 5, 4 / 5])
+
+
+def test_what_plans_say_in_the_same_words_is_compared_with_nothing_else(plans, monkeypatch):
+    compared = []
+    alike = pooling._alike
+    monkeypatch.setattr(pooling, "_alike", lambda one, other: compared.append(one) or alike(one, other))
+    names = [f"Unit {number}" for number in range(20)]
+    assert [one["a"] for one in pooled([listing(plan, names) for plan in plans[:3]])] == [1.0, 1.0, 1.0]
+    # Each name of the first plan with those before it, and with the likeliest of these again.
+    assert len(compared) == 20 * 19 / 2 + 19
 
 
 def test_of_two_readings_nobody_knows_which_is_right(plans):

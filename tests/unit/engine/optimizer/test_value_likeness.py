@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.optimizer import values
 from engine.optimizer.values import Overlap, likeness, overlap, values_by_field
 
 
@@ -61,3 +62,14 @@ def test_nothing_found_is_precise_and_nothing_wanted_is_complete():
 def test_values_are_gathered_by_field_whatever_item_they_are_of():
     rows = [{"acts": [{"by": "Roe", "on": None}, {"by": "roe"}]}, {"acts": [{"by": "Diaz"}], "n": 1}]
     assert values_by_field(rows) == {"acts.by": ["Roe", "Diaz"], "n": [1]}
+
+
+def test_each_text_is_read_once_however_many_it_is_compared_with(monkeypatch):
+    read = []
+    recognise = values.recognise_name
+    monkeypatch.setattr(values, "recognise_name", lambda text: read.append(text) or recognise(text))
+    found = [f"Ana {word}" for word in ("Alpers", "Bravo", "Delgado", "Gamarra")]
+    wanted = [f"Otto {word}mann" for word in ("Erz", "Frei", "Hof", "Kauf", "Land")]
+    for _ in range(3):  # plans are rated again each time there is another
+        overlap(found, wanted)
+    assert sorted(read) == sorted([*found, *wanted])

@@ -18,6 +18,8 @@ from engine.results.name_edits import keep_apart, merge_names, split_name
 from engine.results.names import name_history, renamed, resolved_columns
 from engine.results.table import result_view
 from storage.case import Case
+from storage.export.assemble import result_table
+from storage.export.reviews import ReviewOptions, reviews_of, with_reviews
 
 
 def names(case: Case, run: str) -> list[str]:
@@ -76,6 +78,17 @@ def test_merging_is_kept_in_the_pipeline_and_shown_at_once(case: Case, run: str)
     assert Path(done.pipeline).parent == questions_folder(case.path)
     case.reviews.undo()
     assert names(case, run)[4] == "Michael Harmon"
+
+
+def test_a_name_that_is_given_back_is_no_correction_and_keeps_its_evidence(case: Case, run: str) -> None:
+    """Two names were joined under the wrong one, then under the other: it had been the row's own."""
+    merge_names(case, run, "officer", ["Michael Harmon"], "Daniel Harmon")
+    merge_names(case, run, "officer", ["Daniel Harmon"], "Michael Harmon")
+    cell = result_view(case, run).review(4).cells["officer"]
+    assert (names(case, run)[4], cell.is_replaced) == ("Michael Harmon", False)
+    reviewed = ReviewOptions("applied")
+    table = with_reviews(result_table(case, run), reviews_of(case, run), reviewed)
+    assert [bool(row.citations.get("officer")) for row in table.rows] == [False, False, True, True, True, True]
 
 
 def test_splitting_gives_the_rows_of_a_form_their_name_back(case: Case, run: str) -> None:

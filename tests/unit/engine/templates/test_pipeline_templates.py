@@ -82,3 +82,17 @@ def test_redwell_new_writes_a_template_once(tmp_path: Path) -> None:
     assert run.invoke(app, ["check", "--pipeline-only", str(file)]).exit_code == 0
     assert run.invoke(app, ["new", "officers", str(file)]).exit_code == 2
     assert run.invoke(app, ["new", "officers"]).exit_code == 2
+
+
+def test_a_file_that_found_no_room_is_not_there_when_it_is_written_again(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    file, before = tmp_path / "o.yaml", resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # as on a full disk
+    try:
+        refused = CliRunner().invoke(app, ["new", "officers", str(file)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert refused.exit_code == 2
+    assert "cannot be written" in refused.stderr
+    assert not file.exists()
+    assert CliRunner().invoke(app, ["new", "officers", str(file)]).exit_code == 0

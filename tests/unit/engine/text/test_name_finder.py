@@ -55,6 +55,11 @@ def test_a_nickname_counts_as_an_initial_and_a_shorter_name_as_somebody_else() -
     assert fits("Daniel Gomes", "seen by Ben Gomes") == []
 
 
+def test_a_surname_that_begins_small_is_found() -> None:
+    text = "Ibrahim al-Rashid came. Mr. al-Rashid left."
+    assert fits("Ibrahim al-Rashid", text) == [("Ibrahim al-Rashid", "given"), ("Mr. al-Rashid", "title")]
+
+
 def test_a_surname_of_several_words_is_found() -> None:
     assert fits("Maria De La Cruz", "seen by Maria de la Cruz") == [("Maria de la Cruz", "given")]
     assert fits("GARCIA LOPEZ, MARIA", "seen by Maria Garcia Lopez") == [("Maria Garcia Lopez", "given")]

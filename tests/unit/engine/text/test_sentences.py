@@ -23,6 +23,10 @@ def test_a_wrapped_paragraph_is_cut_at_full_stops_and_keeps_its_lines() -> None:
     ]
 
 
+def test_the_number_of_a_footnote_belongs_to_the_sentence_before_it() -> None:
+    assert texts("He was paid in 2019.¹² The officer left.") == ["He was paid in 2019.¹²", "The officer left."]
+
+
 @pytest.mark.parametrize(
     "text",
     [

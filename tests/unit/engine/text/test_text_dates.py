@@ -11,7 +11,7 @@ from engine.text.dates import DateMention, PartialDate, date_mentions, dates_in,
         *("2019-03-04", "2019/03/04", "3/4/2019", "03-04-19", "03.04.2019", "March 4, 2019", "Mar. 4th, 2019"),
         *("MAR 04 2019", "4 March 2019", "04MAR2019", "4th day of March, 2019", "Mar-4-19", "2019-03-04T23:30:00Z"),
         *("2019-03-04 11:30", "20190304", "4. März 2019", "4 de marzo de 2019", "fourth of March 2019", "4 march 2019"),
-        *("March 4th, '19", "3/4/2019T10:30"),
+        *("March 4th, '19", "3/4/2019T10:30", "March 4, 2019¹²"),
     ],
 )
 def test_forms_of_one_date(text: str) -> None:
@@ -29,6 +29,11 @@ def test_forms_of_one_date(text: str) -> None:
         ("2019-03", PartialDate(2019, 3, None)),
         ("2019", PartialDate(2019, None, None)),
         ("May 5", PartialDate(None, 5, 5)),
+        ("3 de marzo del 2024", PartialDate(2024, 3, 3)),
+        ("marzo del 2024", PartialDate(2024, 3, None)),
+        ("1º marzo 2024", PartialDate(2024, 3, 1)),
+        ("1o de março de 2024", PartialDate(2024, 3, 1)),
+        ("5th day of May, A.D. 2019", PartialDate(2019, 5, 5)),
     ],
 )
 def test_order_and_parts(text: str, date: PartialDate) -> None:

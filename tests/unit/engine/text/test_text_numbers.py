@@ -42,6 +42,7 @@ def test_mentions_leave_out_parts_of_codes_times_and_larger_numbers() -> None:
     ("text", "numbers"),
     [
         ("Suspension - 10 days", ["10"]),
+        ("支払額1,200円、2024年", ["1200", "2024"]),
         ("10 - 15 days", ["10", "15"]),
         ("- 3 officers", ["3"]),
         ("-3.5 and -$3", ["-3.5", "-3"]),

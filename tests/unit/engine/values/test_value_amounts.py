@@ -11,6 +11,8 @@ from engine.values.registry import value_type
 @pytest.mark.parametrize(
     ("text", "value", "currency", "unit"),
     [
+        ("€120¹", 120, "EUR", None),
+        ("€ 12 per m²", 12, "EUR", "per m2"),
         ("USD 1,200 per claim", 1200, "USD", "per claim"),
         ("€ 1.200,50", 1200.5, "EUR", None),
         ("1 200,00 EUR", 1200, "EUR", None),

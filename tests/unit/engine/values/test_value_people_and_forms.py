@@ -22,6 +22,15 @@ PARTS = ("rank", "first", "middle", "last", "suffix", "badge")
         ("Ludwig van Beethoven", (None, "Ludwig", None, "van Beethoven", None, None)),
         ("Mr. John Q. Public, Esq.", ("Mr.", "John", "Q.", "Public", "Esq.", None)),
         ("Chief of Police Ann Smith", ("Chief of Police", "Ann", None, "Smith", None, None)),
+        ("Ibrahim al-Rashid", (None, "Ibrahim", None, "al-Rashid", None, None)),
+        ("Anne-Marie d’Arc", (None, "Anne-Marie", None, "d'Arc", None, None)),
+        ("Nguyen Thi My", (None, "Nguyen", "Thi", "My", None, None)),
+        ("Prof. Dr. Anna Weiß", ("Prof. Dr.", "Anna", None, "Weiß", None, None)),
+        ("Herr Müller", ("Herr", None, None, "Müller", None, None)),
+        ("John Herr", (None, "John", None, "Herr", None, None)),
+        ("Rev. Al Green", ("Rev.", "Al", None, "Green", None, None)),
+        ("State Trooper Bob Hall", ("State Trooper", "Bob", None, "Hall", None, None)),
+        ("Sgt. John Harmon¹²", ("Sgt.", "John", None, "Harmon", None, None)),
     ],
 )
 def test_a_name_is_told_apart(text: str, expected: tuple[str | None, ...]) -> None:
@@ -34,6 +43,8 @@ def test_a_name_is_told_apart(text: str, expected: tuple[str | None, ...]) -> No
     ("text", "problem"),
     [
         ("Officers Diaz and Li", "several people"),
+        ("An Offer", "does not look like the name of a person"),
+        ("pre-Trial Order", "does not look like the name of a person"),
         ("Acme Corporation, a Delaware corporation", "does not look like the name of a person"),
         ("Officer #1234", "no name is written"),
     ],

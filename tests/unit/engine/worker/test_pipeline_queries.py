@@ -34,9 +34,16 @@ from engine.worker.queries.pipelines import estimate
 from engine.worker.queries.registry import arguments, find_query
 from engine.worker.session import Session
 from engine.worker.trials import read_item, try_pipeline
+from storage import passphrases
 from storage.case import Case
+from storage.conversion import encrypt_case, is_encrypted
+from storage.documents import LineRecord
+from storage.errors import CaseEncrypted
+from storage.ledger import DocumentRecord
 
 EMPTY = template("empty").text
+SUM_UP = """  - {name: sum, type: reduce, reduce_key: kind, prompt: "All {{ inputs }}", output: {schema: {all: string}}}
+"""
 
 
 @pytest.fixture
@@ -142,11 +149,15 @@ def test_a_file_that_is_too_long_for_a_pipeline_is_neither_opened_in_part_nor_cu
     assert path.read_text(encoding="utf-8") == EMPTY + "# more"
 
 
-def run_trial(case: Path, scratch: Path, **given: Any) -> Any:
-    scratch.mkdir()
+def run_trial(case: Path, kept: Path, **given: Any) -> Any:
     order = TryCommand(case=case, **given)
-    work = try_pipeline(order, order.settings, scratch, ScriptedModels, lambda event: None, lambda backend: backend)
+    work = try_pipeline(order, order.settings, kept, ScriptedModels, lambda event: None, lambda backend: backend)
     return asyncio.run(work)
+
+
+def item_of(tried: Any, number: int) -> dict[str, Any]:
+    with Case(Path(tried.case), read_only=True) as kept:
+        return read_item(kept.cache, number)
 
 
 def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
@@ -154,7 +165,7 @@ def test_a_trial_leaves_replies_and_no_run(case: Path, tmp_path: Path) -> None:
     first = run_trial(case, tmp_path / "one", text=text, until="list_officers")
     assert (first.calls, first.from_case, len(first.documents)) == (3, 0, 3)
     assert [(line.operator, line.calls) for line in first.items] == [("cut", 0)] * 3 + [("list_officers", 1)] * 3
-    item = read_item(Path(first.path), 3)
+    item = item_of(first, 3)
     [call] = item["calls"]
     assert "List every police officer who, according to the file, committed misconduct" in call["prompt"][-1][1]
     # the scripted model writes this name into every field
@@ -192,6 +203,34 @@ def test_a_trial_leaves_documents_out_that_were_removed(case: Path, tmp_path: Pa
         run_trial(case, tmp_path / "none", text=EMPTY, documents=chosen[:1])
 
 
+def test_a_trial_of_an_encrypted_case_lies_nowhere_in_plain_text(case: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    encrypt_case(case, "correct horse battery")
+    try:
+        tried = run_trial(case, scratch / "trial.redwell", text=EMPTY)
+        (call,) = item_of(tried, 0)["calls"]
+        assert "Varrick" in call["prompt"][-1][1]
+        assert is_encrypted(Path(tried.case))
+        assert not [file for file in scratch.rglob("*") if file.is_file() and b"Varrick" in file.read_bytes()]
+        passphrases.forget(case)
+        passphrases.forget(Path(tried.case))
+        with pytest.raises(CaseEncrypted):
+            item_of(tried, 0)
+    finally:
+        passphrases.forget_all()
+
+
+def test_an_item_of_a_trial_that_is_gone_says_so(ask: Callable[..., Any], case: Path, tmp_path: Path) -> None:
+    tried = run_trial(case, tmp_path / "trial.redwell", text=EMPTY)
+    assert ask("pipelines.tried", trial=tried.case, item=0)["name"] == "alpha.txt"
+    with pytest.raises(UsageError, match="has no item 3"):
+        ask("pipelines.tried", trial=tried.case, item=3)
+    Path(tried.case).unlink()
+    with pytest.raises(UsageError, match="not kept any more"):
+        ask("pipelines.tried", trial=tried.case, item=0)
+
+
 def test_a_trial_without_documents_says_so(tmp_path: Path) -> None:
     with Case(tmp_path / "empty.redwell"):
         pass
@@ -212,7 +251,7 @@ pipeline: {steps: [{name: s, input: records, operations: [cut]}]}
     some = run_trial(case, tmp_path / "some", text=text)
     assert [line.rows for line in some.items] == [line.rows for line in whole.items]
     assert all(line.rows >= 3 for line in some.items)
-    assert len(read_item(Path(some.path), 0)["rows"]) == 1
+    assert len(item_of(some, 0)["rows"]) == 1
 
 
 @pytest.mark.parametrize("how", ["", "yaml", "option"])
@@ -229,7 +268,7 @@ def test_a_trial_shows_hidden_lines_where_the_run_would(case: Path, tmp_path: Pa
         chosen = next(entry.id for entry in opened.documents.entries() if entry.filename == file.name)
     text = EMPTY.replace("{type: case}", "{type: case, include_hidden: true}") if how == "yaml" else EMPTY
     tried = run_trial(case, tmp_path / "trial", text=text, documents=(chosen,), include_hidden=how == "option")
-    [call] = read_item(Path(tried.path), 0)["calls"]
+    [call] = item_of(tried, 0)["calls"]
     assert "Mary Jones" in call["prompt"][-1][1]
     assert ("John Smith" in call["prompt"][-1][1]) == bool(how)
 
@@ -319,7 +358,7 @@ def test_try_is_a_job_of_the_worker(case: Path) -> None:
     events = asyncio.run(converse(case, [command], lambda event: event["event"] == "CommandFinished"))
     tried = next(event for event in events if event["event"] == "Tried")
     assert len(tried["items"]) == 3
-    assert not Path(tried["path"]).exists()  # the last trial goes with the worker
+    assert not Path(tried["case"]).exists()  # the last trial goes with the worker
 
 
 def test_a_trial_that_cannot_be_is_told(case: Path) -> None:
@@ -334,6 +373,32 @@ def test_the_estimate_counts_the_chosen_documents_alone(ask: Callable[..., Any],
         opened.labels.star(ids[:2])
     starred = ask("pipelines.estimate", text=EMPTY, directory=str(case.parent), case=str(case), input="case:starred=1")
     assert starred.calls == 2
+
+
+@pytest.mark.parametrize(("compare", "left"), [(False, 1), (True, 2)])
+def test_the_estimate_leaves_out_documents_that_the_same_question_was_asked_about(
+    ask: Callable[..., Any], case: Path, compare: bool, left: int
+) -> None:
+    """Where rows are compared, the one group asks again when a document has come."""
+    text = EMPTY
+    if compare:
+        text = text.replace("pipeline:", f"{SUM_UP}pipeline:").replace("operations: [read]", "operations: [read, sum]")
+    file = case.parent / "Who.yaml"
+    file.write_text(text, encoding="utf-8")
+    command = {"command": "run", "id": "1", "pipeline": str(file), "case": str(case), "input": "case:"}
+    chosen = {"text": text, "directory": str(case.parent), "case": str(case), "input": "case:"}
+    before = ask("pipelines.estimate", **chosen)
+    asyncio.run(converse(case, [command], lambda event: event["event"] == "CommandFinished"))
+    assert ask("pipelines.estimate", **chosen).calls == 0
+    other = ask("pipelines.estimate", **{**chosen, "text": text.replace("about", "for")})
+    assert other.calls == ask("pipelines.estimate", **chosen, model="another").calls == before.calls
+    with Case(case) as opened:
+        opened.documents.save(
+            "ab" * 32, filename="new.txt", kind="text", size_bytes=4, page_count=1, body={},
+            lines=[LineRecord(1, 1, "text")],
+        )  # fmt: skip
+        opened.ledger.save_run_documents("1", [DocumentRecord("new.txt", "failed", "ab" * 32)])  # it can be read now
+    assert ask("pipelines.estimate", **chosen).calls == left
 
 
 def test_an_estimate_that_is_given_up_looks_at_no_more_documents(case: Path, tmp_path: Path) -> None:

@@ -443,7 +443,7 @@ def test_a_report_shows_no_page_for_a_value_that_was_corrected(
     (section,) = report.sections
     assert [place.caption for place in section.places] == ["record 0.pdf, page 2: date, acts"]
     assert {field.name: field.value for field in section.fields}["force"] == "yes"
-    assert report.subtitle.endswith(", model scripted; 1 row")
+    assert report.subtitle.endswith(" (UTC), model scripted; 1 row")
 
 
 def test_a_page_is_drawn_from_the_copy_that_is_as_it_was_read(made: tuple[Path, str], tmp_path: Path) -> None:
