@@ -14,12 +14,13 @@ from typing import Any, Final
 from platformdirs import user_cache_path
 
 from models.errors import ModelError
+from models.paths import expanded
 
 
 def cache_folder() -> Path:
     """Return the per-user cache: REDWELL_CACHE if set, else the system's place for caches."""
     if value := os.environ.get("REDWELL_CACHE"):
-        return Path(value).expanduser().resolve()
+        return expanded(value).resolve()
     return user_cache_path("redwell", appauthor=False)
 
 

@@ -20,6 +20,7 @@ from models.guides import GuideCompiler
 from models.jobs import Job
 from models.layouts import DEFAULT_LAYOUT, layout_named
 from models.llama_runtime import CELL_TILE, LlamaRuntime, LlamaSettings
+from models.paths import expanded
 from models.prefix_store import PrefixStore
 from models.protocol import Request
 from models.replies import reply_limit
@@ -60,7 +61,7 @@ class LlamaBackend(Guided[Job]):
     def _shelf(self, settings: LlamaSettings) -> PrefixStore | None:
         if not settings.prefix_folder:
             return None
-        folder = Path(settings.prefix_folder).expanduser()
+        folder = expanded(settings.prefix_folder)
         identity = f"{self.digest} {self._runtime.state_format}"
         try:
             return PrefixStore(folder, self._runtime, identity=identity, most_bytes=settings.prefix_bytes)

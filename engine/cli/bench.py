@@ -13,6 +13,7 @@ import typer
 from engine.cli.console import COMMAND_SETTINGS
 from engine.cli.interrupting import run_program
 from engine.errors import EnvironmentMissing, UsageError
+from models.paths import expanded
 
 app = typer.Typer(**COMMAND_SETTINGS)
 
@@ -64,4 +65,4 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter per option
 
 def _absolute(path: Path | str | None) -> str:
     """Write a path for another folder. Not resolved: the Python of an environment is a link."""
-    return str(Path(path).expanduser().absolute()) if path else ""
+    return str(expanded(path).absolute()) if path else ""

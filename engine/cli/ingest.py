@@ -21,6 +21,7 @@ from engine.executor.settings import RunSettings
 from engine.executor.sources import Ingested
 from engine.executor.sources import ingest as ingest_folder
 from engine.worker.exit_codes import INTERRUPTED
+from models.paths import expanded
 from storage.case import Case
 from storage.listing import DocumentFilter
 
@@ -45,7 +46,7 @@ def ingest(
     files could not be read.
     """
     watch = choose_watch(quiet=quiet, json_events=False)
-    folder = folder.expanduser().resolve()
+    folder = expanded(folder).resolve()
     if not folder.exists():  # before a case is made
         raise UsageError(f"there is nothing at {folder}", advice="Give an existing folder.")
     with Case(case) as opened:

@@ -27,6 +27,7 @@ from models.catalog import catalog, default_entry
 from models.errors import ModelError
 from models.install import InstalledModel, list_models
 from models.own_models import source_of
+from models.paths import expanded
 from models.placing import size_of
 from models.prospects import prospects
 from models.selftest import run_selftest
@@ -125,7 +126,7 @@ def add(
     if chosen or allow_host:
         options = ", ".join(f"--{key.replace('_', '-')}" for key in [*chosen, *(["allow_host"] if allow_host else [])])
         raise UsageError(f"{file} is no address of a server", advice=f"Leave out {options}: it is for servers.")
-    path = Path(file).expanduser()
+    path = expanded(file)
     if not path.exists():
         raise UsageError(
             f"there is no file or folder {file}", advice="Check the path. A server is named by its address: http://..."
@@ -151,7 +152,7 @@ def export(
     All of them if none is named. Each copy is read again and compared.
     """
     with _progress("copying") as report:
-        copies = export_models(folder.expanduser(), ids or (), progress=report)
+        copies = export_models(expanded(folder), ids or (), progress=report)
     for copy in copies:
         output().print(styled((one_line(copy.name), "bold"), f": {size_text(size_of(copy))}, {copy}"), soft_wrap=True)
     output().print(f"on the other computer: redwell models add {shell_word(folder)}", soft_wrap=True)

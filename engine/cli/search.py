@@ -18,6 +18,7 @@ from engine.results.hidden import HIDDEN_WORDS
 from engine.results.saved_searches import documents_of, find_search, remove_search, save_search, saved_searches
 from engine.results.shown import CountedDocument, SavedSearch, TermCounts
 from engine.results.term_counts import count_terms, term_table
+from models.paths import expanded
 from storage.case import Case
 from storage.export.assemble import file_names
 from storage.export.files import write_table
@@ -148,7 +149,7 @@ def _count(  # noqa: PLR0913 - where, what and how it is written
 ) -> None:
     """Print the counts of a list of terms, or write them."""
     try:
-        lines = terms.expanduser().read_text(encoding="utf-8-sig").splitlines()
+        lines = expanded(terms).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"the list {terms} cannot be read: {error}", advice="Give a text file in UTF-8.") from error
     term_counts = count_terms(case, lines, within)

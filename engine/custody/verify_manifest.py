@@ -216,7 +216,7 @@ def check_signature(say: Say, manifest: Path, path: Path, wanted: str) -> None:
         return
     if not is_signed(public, manifest.read_bytes(), signature):
         say.append(("signature", DIFFERS, "it is not a signature of this manifest by the key that it names"))
-    elif wanted and wanted.lower() != body["public_key"]:
+    elif wanted and wanted != body["public_key"]:
         say.append(("signature", DIFFERS, f"it was made with another key, {body['public_key']}"))
     else:
         ask = "" if wanted else ": ask the signer, by another way, whether that is their key"
@@ -293,12 +293,22 @@ def check(say: Say, given: argparse.Namespace) -> None:
         say.append(("warning", NOTE, warning))
 
 
+def public_key(text: str) -> str:
+    """Return the 64 hexadecimal digits of a key, or nothing for any key."""
+    key = text.strip().lower()
+    if key and not (len(key) == 64 and set(key) <= set("0123456789abcdef")):
+        raise argparse.ArgumentTypeError("this is no key: write the 64 hexadecimal digits that its owner gave you")
+    return key
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Check what the arguments name, print a table, return the exit code."""
     parser = argparse.ArgumentParser(description="Check an export of Redwell, without Redwell.")
     parser.add_argument("manifest", type=Path, metavar="MANIFEST", help="such as results.csv.manifest.json")
     parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="the source files, to compare them too")
-    parser.add_argument("--public-key", default="", metavar="HEX", help="the key that must have signed the manifest")
+    parser.add_argument(
+        "--public-key", type=public_key, default="", metavar="HEX", help="the key that must have signed"
+    )
     parser.add_argument("--earlier", type=Path, metavar="MANIFEST", help="an earlier manifest of the same case")
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):  # it may have no letters for the name of a file

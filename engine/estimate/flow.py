@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from engine.estimate.sizes import (
+    SYSTEM_TOKENS,
     leading_fields,
     main_prompts,
     prompt_tokens,
@@ -209,10 +210,10 @@ def _groups(node: Node, rows: Guess) -> Guess:
 
 def _prompt_tokens(node: Node, flow: Flowing, calls: Guess, characters_per_token: float) -> Guess:
     prompts = main_prompts(node)
-    if calls == NOTHING or not prompts:
+    if calls == NOTHING:
         return NOTHING
-    each = sum(prompt_tokens(p, flow.sizes, characters_per_token) for p in prompts) / len(prompts)
-    each += shown_tokens(node, flow.sizes)
+    asked = [prompt_tokens(p, flow.sizes, characters_per_token) for p in prompts] or [SYSTEM_TOKENS]
+    each = sum(asked) / len(asked) + shown_tokens(node, flow.sizes)
     if node.traits().cardinality != "many_to_one":
         return calls.times(each, each, each)
     # All rows are read once, in however many groups.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from engine.estimate.sources import Source
 from engine.language.binding import templates_of
@@ -12,7 +12,10 @@ from engine.language.layout import DOCUMENT_CHARACTERS, Layout, in_reading_order
 from engine.language.schema import Enum, ListOf, Nullable, Quote, Record, Scalar, Type, Value
 from engine.language.templates import Template
 from engine.operators.answer.node import Answer
+from engine.operators.extract import Extract
+from engine.operators.rank import Rank
 from engine.operators.split import Split
+from engine.operators.topk import TopK
 from engine.operators.unnest import Unnest
 from engine.plan.node import Node
 
@@ -93,11 +96,20 @@ def prompt_tokens(template: Template, sizes: Sizes, characters_per_token: float)
 
 
 def shown_tokens(node: Node, sizes: Sizes) -> float:
-    """Judge what an operator shows of a text beside its prompts: passages of it, at most so many tokens (answer)."""
-    if not isinstance(node, Answer):
-        return 0.0
-    text = sizes.get(node.text_key, _UNKNOWN_TOKENS)
-    return text if node.retrieval == "whole" else min(float(node.passage_tokens), text)
+    """Judge what an operator shows of a row beside its prompts: of `answer` at most so many tokens of passages."""
+    match node:
+        case Answer():
+            text = sizes.get(node.text_key, _UNKNOWN_TOKENS)
+            return text if node.retrieval == "whole" else min(float(node.passage_tokens), text)
+        case Extract():
+            keys: Iterable[str] = node.document_keys
+        case Rank():
+            keys = node.input_keys or sizes
+        case TopK():
+            keys = node.keys
+        case _:
+            return 0.0
+    return sum(sizes.get(key, _UNKNOWN_TOKENS) for key in keys)
 
 
 def read_tokens(template: Template, sizes: Sizes) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from models.paths import expanded
 from storage.documents import Documents
 
 _NAMED = 3
@@ -15,7 +16,7 @@ def gone_files(documents: Documents, folder: Path) -> list[str]:
 
     A document that was moved, and found where it is now, is not gone; nor is one that was removed from the case.
     """
-    root = folder.expanduser().resolve()
+    root = expanded(folder).resolve()
     gone: list[str] = []
     for paths in documents.paths_of_files():
         below = [path for path in paths if Path(path).is_relative_to(root)]
@@ -26,7 +27,7 @@ def gone_files(documents: Documents, folder: Path) -> list[str]:
 
 def forget_gone_failures(documents: Documents, folder: Path, before: str) -> None:
     """Forget the files below a folder that could not be read before a time (storage.topic.now) and are gone."""
-    root = folder.expanduser().resolve()
+    root = expanded(folder).resolve()
     for file in documents.failures():
         path = Path(file.path)
         if path.is_relative_to(root) and not _stands(path):

@@ -26,6 +26,7 @@ from engine.operators.registry import REGISTRY
 from engine.plan.node import Node
 from engine.plan.plan import Plan, Settings, SystemPrompt, numbered
 from engine.plan.retriever import Retriever
+from models.paths import expanded
 
 if TYPE_CHECKING:
     from engine.executor.settings import RunSettings
@@ -108,7 +109,7 @@ class Pipeline(OperatorMethods):
         if isinstance(source, str) and "\n" in source:
             loaded = parse_pipeline(source)
         else:
-            loaded = load_pipeline(Path(source).expanduser())
+            loaded = load_pipeline(expanded(source))
         rows = {name: checked_rows(table) for name, table in (data or {}).items()}
         if unknown := sorted(set(rows) - {d.name for d in loaded.plan.datasets if d.type == "memory"}):
             raise UsageError(
@@ -130,7 +131,7 @@ class Pipeline(OperatorMethods):
             raise UsageError("a pipeline without operators cannot be written", advice="Add one, such as map().")
         if path is None:
             return to_yaml(self.plan)
-        file = Path(path).expanduser().absolute()
+        file = expanded(path).absolute()
         text = to_yaml(self._part.settled(file.parent).plan)
         with redwell_errors(), replacing(file) as part:
             part.write_text(text, encoding="utf-8")
@@ -209,7 +210,7 @@ class Pipeline(OperatorMethods):
 
     def in_case(self, case: AnyPath) -> Self:
         """Keep documents, replies and results of all runs in this case file, which is made where there is none."""
-        return replace(self, case_file=Path(case).expanduser().absolute())
+        return replace(self, case_file=expanded(case).absolute())
 
     def ask(self, question: str, *, notes: str | Sequence[str] = (), model: str = "") -> Self:
         """Answer a question in plain words: the model drafts the columns (engine.ask), and the operators are added.
@@ -331,7 +332,7 @@ class Pipeline(OperatorMethods):
         if sample is not None:
             options = replace(options, rows=sample)
         if evaluation is not None:
-            options = replace(options, measure=Measure.read(Path(evaluation).expanduser(), metric_key))
+            options = replace(options, measure=Measure.read(expanded(evaluation), metric_key))
         return replace(self, plan=optimized(self._part, self._case(choices), options))
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ class Pipeline(OperatorMethods):
         return replace(self, plan=part.plan, data=part.data, warnings=(*self.warnings, *other.warnings))
 
     def _write(self, path: AnyPath, suffix: str, columns: str | Sequence[str], choices: RunChoices) -> None:
-        file = Path(path).expanduser().absolute()
+        file = expanded(path).absolute()
         if file.suffix.lower() != suffix:
             raise UsageError(f"{file.name} does not end in {suffix}", advice=f"Write it as {file.stem}{suffix}.")
         self._run(choices, out=file, columns=columns)
@@ -366,7 +367,7 @@ class Pipeline(OperatorMethods):
         from engine.frame.running import session_case  # noqa: PLC0415 - the executor, when something runs
 
         named = choices.get("case")
-        return Path(named).expanduser().absolute() if named else self.case_file or session_case()
+        return expanded(named).absolute() if named else self.case_file or session_case()
 
     def _run(
         self,

@@ -16,6 +16,7 @@ from engine.language.problems import Problem
 from engine.loader import read_parsing, without_effect
 from engine.plan.plan import Dataset, DatasetType, Plan, Step, SystemPrompt
 from engine.plan.sources import DATA_SUFFIXES
+from models.paths import expanded
 
 AnyPath = str | os.PathLike[str]
 ParsingLike = Sequence[Mapping[str, Any]]
@@ -73,7 +74,7 @@ read_list = from_list
 
 
 def _begin(path: AnyPath, type: DatasetType, name: str, parsing: ParsingLike, sheet: str = "") -> Pipeline:
-    location = Path(path).expanduser()
+    location = expanded(path)
     place = location.absolute()
     if not place.exists():
         what = "folder or file" if type == "folder" else "file"

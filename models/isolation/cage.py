@@ -6,12 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 from models.cache_place import make_private_folder
 from models.errors import ModelError
 from models.fence.process import cage, fence_network, harden, has_graphics_card
+from models.paths import expanded
 from models.protocol import RuntimeName
 
 _KEPT = frozenset(
@@ -59,8 +59,8 @@ def enter_model_cage(runtime: RuntimeName, location: str) -> None:
     load_libraries()
     prefixes = os.environ.get("REDWELL_PREFIX_FOLDER", "")
     if prefixes:
-        make_private_folder(Path(prefixes).expanduser())
-    cage([location], [str(Path(prefixes).expanduser())] if prefixes else [])
+        make_private_folder(expanded(prefixes))
+    cage([location], [str(expanded(prefixes))] if prefixes else [])
 
 
 def report(work: Callable[[], object]) -> int:

@@ -113,7 +113,7 @@ LAYOUT = Component(
 AGREE = Component(
     lambda node: node.agree is not None,
     "agree is not possible for {kind}: its questions are about several rows",
-    "Use it for map, parallel_map, filter and extract.",
+    "Use it for map, parallel_map, filter, extract and answer.",
 )
 """Compare several answers (engine.operators.asking.agreeing): each question is about one row."""
 

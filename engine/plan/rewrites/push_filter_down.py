@@ -32,7 +32,7 @@ def _push_in_step(workflow: Workflow, step: WorkStep) -> Workflow:
             continue
         works = (*step.works[:place], replace(step.works[index], decides=True), *step.works[place:])
         step = replace(step, works=works)
-        reason = f"it reads nothing that {', '.join(saved)} would write, so rows it turns down need not go through"
+        reason = f"it reads nothing that {', '.join(saved)} would write, so rows that it rejects need not go through"
         workflow = workflow.with_step(step).noting("push_filter_down", name, reason)
     return workflow
 

@@ -24,7 +24,7 @@ def test_the_plan_is_shown_before_and_after_with_reasons(redwell, pipeline, mode
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[lines.index("Plan as written") + 1] == "s: records -> find -> keep"
     assert "find map: reads text; writes officer" in lines
-    assert "push_filter_down keep: it reads nothing that find would write, so rows it turns down need not go" in (
+    assert "push_filter_down keep: it reads nothing that find would write, so rows that it rejects need not go" in (
         done.stdout.replace("  ", " ")
     )
     assert lines[lines.index("Plan as run") + 1] == "s: records -> keep decides -> find -> keep"

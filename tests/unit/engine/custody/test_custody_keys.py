@@ -153,6 +153,7 @@ def test_a_run_and_an_export_are_signed_and_verified(pipeline: Path, redwell, tm
         manifest = Path(f"{name}.manifest.json")
         assert redwell("verify", manifest, "records", "--public-key", public).exit_code == 0
         assert redwell("verify", manifest, "--public-key", "00" * 32).exit_code == 1
+        assert redwell("verify", manifest, "--public-key", "anna.key").exit_code == 2  # it names no key
     Path("more.csv.manifest.json").write_bytes(Path("more.csv.manifest.json").read_bytes() + b"\n")
     assert redwell("verify", "more.csv.manifest.json").exit_code == 1
     Path("out.csv.manifest.json.sig").unlink()

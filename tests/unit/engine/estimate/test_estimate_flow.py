@@ -47,6 +47,21 @@ def test_a_filter_leaves_none_half_or_all(rows) -> None:
     assert assumptions == ["keep: half of its rows are kept"]
 
 
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "{name: shown, type: extract, prompt: What?, document_keys: [text]}",
+        "{name: shown, type: rank, prompt: Which?, input_keys: [text]}",
+        "{name: shown, type: topk, method: llm_compare, k: 3, keys: [text], query: Which?}",
+    ],
+)
+def test_a_text_that_is_shown_beside_a_prompt_counts(rows, operator) -> None:
+    found, _ = estimated(pipeline(rows, f"  - {operator}"))
+    one = found["shown", False]
+    assert one.calls.likely == 10
+    assert 10 * (100 + SYSTEM_TOKENS) <= one.prompt_tokens.likely <= 10 * (100 + SYSTEM_TOKENS + 2)
+
+
 @pytest.mark.parametrize("key", ["sample: 3", "limit: 3"])
 def test_a_sample_and_a_limit_bound_what_is_asked_and_what_follows(rows, key) -> None:
     few = MAP.replace("type: map", f"type: map, {key}")
