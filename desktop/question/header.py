@@ -80,7 +80,7 @@ class Header(QWidget):
 def estimate_text(found: dict[str, Any]) -> str:
     """Write an estimate (engine.estimate.total.Forecast) in one line."""
     if not found["calls"]:
-        return "No model is asked"
+        return "No call of a model is needed"
     tokens = found["prompt_tokens"] + found["sampled_tokens"]
     time = "time not measured yet" if found["seconds"] is None else f"about {duration_text(found['seconds'])}"
     return f"{counted(found['calls'], 'call')}, {tokens:,} tokens, {time}"

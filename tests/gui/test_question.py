@@ -384,7 +384,7 @@ def test_an_estimate_is_one_line() -> None:
     found = {"calls": 1200, "prompt_tokens": 90000, "sampled_tokens": 10000, "seconds": 120.0}
     assert estimate_text(found) == "1,200 calls, 100,000 tokens, about 2 min"
     assert estimate_text({**found, "seconds": None}) == "1,200 calls, 100,000 tokens, time not measured yet"
-    assert estimate_text({**found, "calls": 0}) == "No model is asked"
+    assert estimate_text({**found, "calls": 0}) == "No call of a model is needed"
 
 
 def ask_plates(qtbot: QtBot, place: QuestionPlace) -> AskBox:
