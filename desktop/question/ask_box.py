@@ -85,7 +85,7 @@ class AskBox(QWidget):
         self.own = push_button("question", "Make it my own", self.make_own)
         self.own.setToolTip("Change the columns: the same table is then asked for in one step, without joining names")
         self.others = push_button("templates", "Other questions", self.leave)
-        self.back = push_button("previous", "", self._bring_back)
+        self.back = push_button("previous", "Back", self._bring_back)
         self._left: tuple[dict[str, Any], str] | None = None  # the table that was left last and is in no file; its name
         self._waiting = QTimer(self, interval=_ESTIMATE_MILLISECONDS, singleShot=True)
         self._waiting.timeout.connect(self._ask_estimate)
