@@ -158,6 +158,8 @@ def take_table(window: MainWindow, app: QApplication, out: Path, place: Question
     wait_until(app, lambda: not window.workspace.client.waiting)
     take(window, app, "question-preview", out)
     place.new_question()
+    wait_until(app, ask.back.isVisible)
+    take(window, app, "question-left", out)
 
 
 def main(out: Path, parts: Sequence[str]) -> None:
