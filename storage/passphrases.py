@@ -117,12 +117,8 @@ def read_passphrase_file(path: Path, what: str = "passphrase") -> str:
     """
     try:
         text = path.expanduser().read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # RuntimeError: ~name is nobody's home folder
-        why = (
-            "it is not UTF-8 text"
-            if isinstance(error, UnicodeDecodeError)
-            else getattr(error, "strerror", None) or error
-        )
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadPassphrase(f"the {what} cannot be read from {path}: {why}", advice="Name another file.") from error
     passphrase = text.removesuffix("\n").removesuffix("\r")
     if not passphrase:
