@@ -145,7 +145,7 @@ def _model_names(arguments: Sequence[str]) -> Iterator[str]:
         option, is_joined, value = word.partition("=")
         if option in _MODEL_OPTIONS:
             yield value if is_joined else next(iter(arguments[position + 1 : position + 2]), "")
-        elif (path := Path(value or word)).suffix in _PIPELINES and path.is_file():
+        elif (path := Path(value or word)).suffix in _PIPELINES:
             yield from _named_in(path)
     yield default_model()
 

@@ -54,6 +54,7 @@ def pipeline(folder: Path, text: str) -> str:
         ["doctor"],
         ["worker"],
         ["run", "missing.yaml"],
+        ["run", f"{'x' * 300}.yaml"],
         ["ask", "Who is at http://example.org?", "folder"],
         ["run", "missing.yaml", "--model", "own"],
     ],
