@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from storage.upgrade_notice import Upgraded, tell
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000
 _VIEWS: Final = (("view", "numbered_lines"),)
+_opening: Final = threading.RLock()
+"""Held while a case is looked at and made: what two threads of a process make at once is one case."""
 MOST_ANSWERS: Final = 3
 """How often a person is asked for the passphrase of a case."""
 
@@ -103,15 +106,16 @@ class _File:
 def _open_to_write(file: _File) -> Database:
     connection = file.connect()
     try:
-        file.try_out(connection)
-        check_is_case(connection, file.path, may_be_empty=True)
-        connection.execute("PRAGMA journal_mode = WAL")
-        # What is promised as kept is on the disk when its transaction ends (storage.connection tells what is not).
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA fullfsync = ON")  # of macOS, whose usual flush leaves bytes in the drive
-        database = _with_settings(connection)
-        if (version := _version(connection)) < SCHEMA_VERSION:
-            _upgrade(connection, database, file, version)
+        with _opening:
+            file.try_out(connection)
+            check_is_case(connection, file.path, may_be_empty=True)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # What is promised as kept is on the disk when its transaction ends (storage.connection tells what is not).
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")  # of macOS, whose usual flush leaves bytes in the drive
+            database = _with_settings(connection)
+            if (version := _version(connection)) < SCHEMA_VERSION:
+                _upgrade(connection, database, file, version)
         checksums.keep(connection)
     except BaseException:
         connection.close()

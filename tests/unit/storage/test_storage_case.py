@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
@@ -295,3 +296,18 @@ def test_a_lock_file_that_cannot_be_removed_locks_nobody_out(tmp_path: Path, mon
 )
 def test_the_address_of_a_file_names_no_host(path: PurePath, address: str) -> None:
     assert address_of(path) == address
+
+
+def test_a_new_case_that_threads_open_at_once_is_made_once(tmp_path: Path) -> None:
+    for number in range(10):
+        path, barrier = tmp_path / f"{number}.redwell", threading.Barrier(4)
+
+        def write(value: int, path: Path = path, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            with Case(path, beside=True) as case:
+                case.cache.save("numbers", str(value), value)
+
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(write, range(4))) == [None] * 4
+        with Case(path) as case:
+            assert [case.cache.get("numbers", str(value)) for value in range(4)] == [0, 1, 2, 3]
