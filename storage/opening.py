@@ -132,9 +132,9 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
     is_new = not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'documents'").fetchone()[0]
     if is_new and file.key is None:
         fill_new(connection)
-        return
-    if is_new:
+    elif is_new:  # SQLite copies nothing into an encrypted file
         upgrade(database)
+    if is_new:
         return
     backup = _free_name(file.path, version)
     try:
