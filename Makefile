@@ -1,7 +1,7 @@
 # `make demo` and `make test` each stand alone: both set up what is missing first, and nothing twice.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint eval-demo bench fuzz package package-test clean
+.PHONY: help demo test setup lint types layers compiled eval-demo bench fuzz package package-test clean
 
 # Nothing is fetched from a model hub, ever.
 export HF_HUB_OFFLINE := 1
@@ -31,19 +31,30 @@ setup:
 demo: setup
 	@$(BIN)/redwell run examples/police/officers.yaml --input examples/police/records --case demo.redwell --out officers.csv
 
-# Tests that ask a real model come last and alone: two models on two cores are slower than one after the other.
+# Tests that ask a real model come last and alone: two models on two cores are slower than one after the other. Only the
+# files that hold such tests are read for them; to read all takes half a minute.
 # The way through the window asks the smaller model. A test that hangs tells where, ends its process and fails.
 HANGING := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
-test: lint
+test: setup
+	@$(MAKE) --no-print-directory --jobs=2 types compiled
 	@$(BIN)/redwell models install qwen2.5-coder-0.5b
 	$(BIN)/python -m pytest -m "not model" -n 2 --dist worksteal $(HANGING)
-	$(BIN)/python -m pytest -m model $(HANGING)
+	$(BIN)/python -m pytest -m model $(HANGING) $$(grep -rl 'mark\.model\b' tests --include='test_*.py' | sort)
 
 lint: setup
+	@$(MAKE) --no-print-directory --jobs=2 types layers
+
+types:
+	$(BIN)/mypy
+
+layers:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# In a fresh clone, while mypy works: one process compiles the tests, and what they import, which else two do each.
+compiled: layers
+	@test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only -qq > /dev/null || true
 
 eval-demo: setup
 	@$(BIN)/redwell eval examples/police

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from desktop.check_boxes import CheckDelegate
@@ -16,6 +16,7 @@ from desktop.words import counted
 from engine.worker.contract.documents import Facets
 
 _KEY = Qt.ItemDataRole.UserRole
+_LEAST_CHARACTERS = 17
 Counts = Sequence[tuple[str | int, int]]
 _GROUPS: Final[Sequence[tuple[str, str, Callable[[Facets], Counts]]]] = (
     ("kinds", "Type", lambda facets: facets.kinds),
@@ -56,6 +57,10 @@ class FacetsPanel(QTreeWidget):
         self.setIndentation(12)
         stretch_section(self.header(), 0)
         self.itemChanged.connect(lambda item, column: self.changed.emit())
+
+    def minimumSizeHint(self) -> QSize:
+        """Need room for the beginning of each name beside its count."""
+        return QSize(_LEAST_CHARACTERS * self.fontMetrics().averageCharWidth(), super().minimumSizeHint().height())
 
     def chosen(self) -> dict[str, Any]:
         """Return the filter as the worker takes it, without what is not ticked."""

@@ -143,7 +143,7 @@ class IngestPanel(QFrame):
             for kind in (kind for estimate in estimates for kind in estimate.kinds):
                 kinds[kind.kind] += kind.files
             shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
-            basis = "as measured in this case" if all(e.is_measured for e in estimates) else "a first guess"
+            basis = "as measured on this computer" if all(e.is_measured for e in estimates) else "a first guess"
             self._show(
                 f"{named}: {_new_files(files, known)} ({shown}), {size_text(sum(e.bytes for e in estimates))}, "
                 f"about {counted(sum(e.pages for e in estimates), 'page')}. "

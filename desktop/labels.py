@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from desktop.layouts import in_column
 from desktop.plain_text import plain
 
+_TITLE_SCALE = 1.6
 Widget = TypeVar("Widget", bound=QWidget)
 
 
@@ -34,6 +36,30 @@ def in_bold(font: QFont) -> QFont:
     bold = QFont(font)
     bold.setBold(True)
     return bold
+
+
+class TitleLabel(QWidget):
+    """The title of a place: larger than other letters, whatever size these have.
+
+    Its own letters are those of the others, so that Qt tells when they change; those of the label in it are larger.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._label = plain_label(text)
+        in_column(self._label, on=self)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the size of other letters."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        font = self.font()
+        font.setPointSizeF(font.pointSizeF() * _TITLE_SCALE)
+        self._label.setFont(font)
 
 
 class SaidLabel(QLabel):

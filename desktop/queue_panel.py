@@ -161,7 +161,7 @@ class RunChoices(QWidget):
         self._entry: QueueEntry | None = None
         self.documents = choice_box("Documents that the run reads", narrow=True)
         self.model = choice_box("Model that the run asks", narrow=True)
-        self.trust = CheckBox("Let the question run its own Python code")
+        self.trust = CheckBox("Allow its own Python code")
         self.trust.setToolTip(
             "For questions with steps in Python, after you have read them.\nThe code can only calculate."
         )
@@ -169,7 +169,7 @@ class RunChoices(QWidget):
         form.setContentsMargins(0, 0, 0, 0)
         form.addRow("&Documents", self.documents)
         form.addRow("&Model", self.model)
-        form.addRow("", self.trust)
+        form.addRow(self.trust)
         for box in (self.documents, self.model):
             box.activated.connect(lambda index: self._choose())
         self.trust.clicked.connect(lambda on: self._choose())

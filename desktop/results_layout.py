@@ -15,7 +15,7 @@ from desktop.check_boxes import CheckBox
 from desktop.evidence_panel import EvidencePanel
 from desktop.groups_panel import GroupsPanel
 from desktop.labels import SaidLabel, plain_label, with_name
-from desktop.layouts import REST, holder, in_column, in_row, split, stacked
+from desktop.layouts import FlowLayout, holder, in_column, in_row, split, stacked
 from desktop.ledger_panel import LedgerPanel
 from desktop.names_panel import NamesPanel
 from desktop.network_panel import NetworkPanel
@@ -197,7 +197,10 @@ class ResultsLayout(QWidget):
         self.boxes["only_new"].hide()
         self._below = plain_label(wraps=True)
         self._below.hide()
-        return holder(in_row(*self.boxes.values(), REST, margins=(6, 6, 6, 2)), (self._stack, 1), self._below)
+        flow = FlowLayout()
+        for box in self.boxes.values():
+            flow.addWidget(box)
+        return holder(in_column(flow, margins=(6, 6, 6, 2)), (self._stack, 1), self._below)
 
     def _arrange(self, workspace: Workspace, place: QWidget) -> None:
         self.runs = choice_box("Run")

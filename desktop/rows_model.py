@@ -63,12 +63,15 @@ class ColumnsModel(QAbstractTableModel, Generic[Row], metaclass=QtABCMeta):
         return 0 if parent.isValid() else len(self.table_columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the titles, and the numbers of rows."""
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
+        """Return the titles, aligned as their columns are, and the numbers of rows."""
         if orientation == Qt.Orientation.Vertical:
-            return section + 1
-        return self.table_columns[section].title if 0 <= section < len(self.table_columns) else None
+            return section + 1 if role == Qt.ItemDataRole.DisplayRole else None
+        if not 0 <= section < len(self.table_columns):
+            return None
+        column = self.table_columns[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return column.side
+        return column.title if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell, None while its row is on its way."""
@@ -119,9 +122,3 @@ class RowsModel(ColumnsModel[Row]):
     def row(self, number: int) -> Row:
         """Return a row."""
         return self.rows[number]
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the titles, aligned as their columns are."""
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.table_columns[section].side
-        return super().headerData(section, orientation, role)

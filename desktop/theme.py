@@ -61,7 +61,8 @@ _ICON_SIZES = (16, 20, 24, 32, 40, 48)
 
 def apply_theme(app: QApplication, theme: Theme, font_scale: float = 1.0) -> None:
     """Give the app its colours and its letters; `font_scale` multiplies the size the system has chosen."""
-    app.setStyle("Fusion")
+    if app.style().name() != "fusion":  # to set it again takes 40 ms
+        app.setStyle("Fusion")
     app.setPalette(palette_of(colours_of(theme)))
     base = app.property("systemPointSize") or app.font().pointSizeF()
     app.setProperty("systemPointSize", base)

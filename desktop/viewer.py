@@ -8,12 +8,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, QThreadPool, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLineEdit, QSpinBox, QWidget
 
 from desktop.buttons import choice_box, push_button, tool_button
 from desktop.client import Answer, Failed
 from desktop.labels import ElidedLabel, plain_label, with_name
-from desktop.layouts import in_column, in_row
+from desktop.layouts import REST, in_column, in_row
 from desktop.page_view import PageView, ViewLine, lay_out
 from desktop.workspace import Workspace
 from engine.worker.contract import Query, documents, pages, search
@@ -228,6 +228,7 @@ class Viewer(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Ask again for what was given up while nobody saw it."""
         super().showEvent(event)
+        self._fold_bar()
         if not self.document:
             return
         if self._shown == (self.document, self.page):
@@ -239,6 +240,7 @@ class Viewer(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep a page that fits fitting."""
         super().resizeEvent(event)
+        self._fold_bar()
         if self._fits:
             self._transform()
 
@@ -261,7 +263,7 @@ class Viewer(QWidget):
         self._count = plain_label()
         self.next_found = tool_button("next", "Next line found", self._find)
         bar = QWidget()
-        in_row(
+        self._tools = in_row(
             tool_button("previous", "Previous page", lambda: self.go_to_page(self.page - 1)),
             self._number,
             tool_button("next", "Next page", lambda: self.go_to_page(self.page + 1)),
@@ -270,13 +272,19 @@ class Viewer(QWidget):
             tool_button("fit", "Fit the width", self.fit),
             tool_button("rotate", "Turn the page", self.rotate),
             self.layer,
-            (self.sought, 1),
-            self._count,
-            self.next_found,
-            on=bar,
+            REST,
             spacing=2,
         )
+        self._finding = in_row((self.sought, 1), self._count, self.next_found, spacing=2)
+        self._bar_row = in_row(self._tools, (self._finding, 1), on=bar, spacing=2)
         return bar
+
+    def _fold_bar(self) -> None:
+        """Put what finds words below the other tools where there is no room beside them."""
+        needed = self._tools.minimumSize().width() + self._finding.minimumSize().width()
+        is_narrow = self.width() < needed + self._bar_row.spacing()
+        ways = QBoxLayout.Direction
+        self._bar_row.setDirection(ways.TopToBottom if is_narrow else ways.LeftToRight)
 
     def _show_number(self) -> None:
         """Show which page of how many it is; nothing is chosen by that."""
@@ -284,6 +292,7 @@ class Viewer(QWidget):
             self._number.setRange(1, self._pages)
             self._number.setSuffix(f" of {self._pages}")
             self._number.setValue(self.page)
+        self._fold_bar()
 
     def _find(self) -> None:
         self.look_for(self.sought.text())
@@ -353,6 +362,7 @@ class Viewer(QWidget):
     def _show_found(self, places: list[tuple[int, int]]) -> None:
         self._found = places
         self._count.setText(f"{len(places):,} lines" if len(places) != 1 else "1 line")
+        self._fold_bar()
         here = {line.number for line in self.view.lines}  # of a long text, not all that is on the page
         if places and not any(page == self.page and line in here for page, line in places):
             self._find_next()

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.executor.run import RunOptions, RunResult, run_pipeline
     from engine.frame.pipeline import Pipeline, RowsFailed
-    from engine.frame.readers import (
-        from_list,
-        read_csv,
-        read_folder,
-        read_json,
-        read_jsonl,
-        read_parquet,
-        read_xlsx,
-    )
+    from engine.frame.readers import from_list, read_csv, read_folder, read_json, read_jsonl, read_parquet, read_xlsx
     from engine.frame.readers import read_dir as read_dir
     from engine.frame.readers import read_list as read_list
     from engine.frame.running import RunReport

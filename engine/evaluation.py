@@ -41,26 +41,31 @@ class Gold:
 
     @classmethod
     def read(cls, path: Path) -> Gold:
-        """Read `gold.json`; raises UsageError when it is not there or not such a file."""
+        """Read `gold.json`; raises UsageError when it is not there or not such a file.
+
+        Of an officer it has `id` and `name`; `badge` and `forms`, the names in each file, may be left out.
+        """
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
-            officers, findings = tuple(body["officers"]), body["findings"]
+            officers, findings = tuple(_officer(officer) for officer in body["officers"]), body["findings"]
             pages: dict[Pair, set[int]] = {}
             for item in findings:
                 places = [item, *item.get("also", ())]
-                pages.setdefault((item["file"], item["officer_id"]), set()).update(p["page"] for p in places)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+                pages.setdefault((item["file"], str(item["officer_id"])), set()).update(p["page"] for p in places)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else error
             raise UsageError(
-                f"{path} holds no gold answers: {error}", advice="Give a folder with gold.json."
+                f"{path} holds no gold answers: {what}",
+                advice="Give a folder with a gold.json; docs/evaluation.md shows its form.",
             ) from error
         return cls(officers, frozenset(pages), {k: frozenset(v) for k, v in pages.items()})
 
     def officer(self, name: str, files: Iterable[str]) -> str:
         """Find the officer a name means in the table, given the records it was found in; `name?` when nobody fits."""
         badge = re.search(r"\b\d{4}\b", name)
-        by_badge = [o["id"] for o in self.officers if badge and o["badge"] == badge[0]]
+        by_badge: list[str] = [o["id"] for o in self.officers if badge and o["badge"] == badge[0]]
         if by_badge:
-            return str(by_badge[0])
+            return by_badge[0]
         parsed = parse_name(name)
         fitting = [o for o in self.officers if parsed and _fits(parsed, o)]
         file_set = set(files)
@@ -72,6 +77,13 @@ class Gold:
         names = filter(None, map(_name, values if isinstance(values, list) else [values]))
         ordered = sorted(files)
         return [(file, self.officer(name, ordered)) for name in names for file in ordered]
+
+
+def _officer(written: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Fill in what the gold file may leave out of an officer. Raises KeyError, or ValueError for another form."""
+    name = str(written["name"])
+    forms = dict(written.get("forms") or {"": [name]})
+    return {"id": str(written["id"]), "name": name, "badge": str(written.get("badge", "")), "forms": forms}
 
 
 def _name(value: Any) -> str:

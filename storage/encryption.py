@@ -31,7 +31,7 @@ MOST_KEYS: Final = 32
 """Keys that a process keeps once they are derived."""
 
 _HEADER: Final = b"SQLite format 3\0"
-_PAGE_BYTES: Final = 4096
+PAGE_BYTES: Final = 4096
 _DISTINCT_BYTES: Final = 250
 """Of 4096 random bytes nearly always all 256 values occur; text, and files of programs, have far fewer."""
 
@@ -60,14 +60,14 @@ def read_header(path: Path) -> Header:
     """Read the first page; ask storage.open_files, which knows when that does harm. Raises OSError."""
     try:
         with path.open("rb") as file:
-            page = file.read(_PAGE_BYTES)
+            page = file.read(PAGE_BYTES)
     except FileNotFoundError:
         return Header("new")
     if not page:
         return Header("new")
     if page.startswith(_HEADER):
         return Header("plain")
-    is_random = len(page) == _PAGE_BYTES and len(set(page)) >= _DISTINCT_BYTES
+    is_random = len(page) == PAGE_BYTES and len(set(page)) >= _DISTINCT_BYTES
     return Header("encrypted", page[:SALT_BYTES]) if is_random else Header("other")
 
 

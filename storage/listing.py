@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from storage.codec import text_of
+from storage.codec import storable, text_of
 from storage.documents import LINES_PER_DOCUMENT
 from storage.folding import folded, folding
 from storage.search_words import cuts_of, ending, lone_phrase, match_expression
@@ -27,6 +28,7 @@ _LISTED = (
     " (SELECT group_concat(text, char(10)) FROM"
     " (SELECT w.text FROM document_warnings w WHERE w.document = d.key ORDER BY w.position))"
 )
+_QUOTED = re.compile(r'"(.+)"', re.DOTALL)
 REMOVED = "SELECT r.document FROM removed_documents r"
 _WARNED = "EXISTS (SELECT 1 FROM document_warnings w WHERE w.document = d.key)"
 _SORT_BY: Mapping[str, str] = MappingProxyType(
@@ -50,11 +52,12 @@ _SORT_BY: Mapping[str, str] = MappingProxyType(
 class DocumentFilter:
     """Which documents: all that fit every part that is given.
 
-    `text` is part of the name or the path; of `kinds`, `tags`, `years` and `hidden` one must fit; a year of 0 is an
-    unknown one, `hidden` are ways in which a line is hidden. `warned`: something of it was not read or is doubtful.
-    `words`: one of its lines has them (storage.search says how they are written). Documents that were removed from the
-    case fit only where `removed` is set, and then they alone. `asked_in` are the runs of a question: a document is
-    `new` to it that came after the first of them began, and that none of them read.
+    `text` is part of the name or the path; in double quotes it is the whole of one, as it is written. Of `kinds`,
+    `tags`, `years` and `hidden` one must fit; a year of 0 is an unknown one, `hidden` are ways in which a line is
+    hidden. `warned`: something of it was not read or is doubtful. `words`: one of its lines has them (storage.search
+    says how they are written). Documents that were removed from the case fit only where `removed` is set, and then they
+    alone. `asked_in` are the runs of a question: a document is `new` to it that came after the first of them began, and
+    that none of them read.
     """
 
     text: str = ""
@@ -68,6 +71,9 @@ class DocumentFilter:
     removed: bool = False
     asked_in: tuple[str, ...] = ()
     new: bool = False
+
+
+ALL_DOCUMENTS = DocumentFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +123,9 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
     parts: list[str] = [f"d.key {'' if wanted.removed else 'NOT '}IN ({REMOVED})"]
     values: list[Any] = []
     if wanted.text.strip():
-        in_path = f"EXISTS (SELECT 1 FROM paths p WHERE p.document = d.key AND instr({folding('p.path')}, ?))"
-        parts.append(f"(instr({folding('d.filename')}, ?) OR {in_path})")
-        values += [folded(wanted.text.strip())] * 2
+        named, texts = _named(wanted.text.strip())
+        parts.append(f"({named})")
+        values += texts
     if wanted.kinds:
         parts.append(f"d.kind IN ({_marks(wanted.kinds)})")
         values += wanted.kinds
@@ -146,6 +152,16 @@ def condition(wanted: DocumentFilter) -> tuple[str, list[Any]]:
         parts.append(f"d.key IN ({matching})" if matching else "0")
         values += words
     return " AND ".join(parts), values
+
+
+def _named(text: str) -> tuple[str, list[Any]]:
+    """Write as an SQL condition whether a name or path holds a text, or is what stands in its quotes."""
+    of_path = "EXISTS (SELECT 1 FROM paths p WHERE p.document = d.key AND"
+    part = f"instr({folding('d.filename')}, ?) OR {of_path} instr({folding('p.path')}, ?))"
+    quoted = _QUOTED.fullmatch(text)
+    if quoted is None:
+        return part, [folded(text)] * 2
+    return f"{part} OR d.filename = ? OR {of_path} p.path = ?)", [*[folded(text)] * 2, *[storable(quoted[1])] * 2]
 
 
 def _matching(query: str) -> tuple[str, list[Any]]:
@@ -232,7 +248,7 @@ class Listing(Topic):
 
     def facets(self, wanted: DocumentFilter | None = None) -> Facets:
         """Count documents by kind, tag and year, most frequent kinds and tags first, latest years first."""
-        asked = wanted or DocumentFilter()
+        asked = wanted or ALL_DOCUMENTS
         kinds = self._counts("d.kind", "", replace(asked, kinds=()), "2 DESC, 1")
         tags = self._counts(
             "t.name",
@@ -279,7 +295,7 @@ class Listing(Topic):
 
 
 def _where(wanted: DocumentFilter | None) -> tuple[str, list[Any]]:
-    text, values = condition(wanted or DocumentFilter())
+    text, values = condition(wanted or ALL_DOCUMENTS)
     return f" WHERE {text}", values
 
 

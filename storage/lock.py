@@ -74,7 +74,9 @@ class WriterLock:
     locked.
     """
 
-    def __init__(self, case: Path, *, beside: bool = False, alone: bool = False) -> None:
+    def __init__(
+        self, case: Path, *, beside: bool = False, alone: bool = False, wait_seconds: float = WAIT_SECONDS
+    ) -> None:
         self._case = str(case)
         self._file = lock_file(case)
         self._is_main = not beside
@@ -83,15 +85,16 @@ class WriterLock:
             self.was_free = holding is None
             """Nobody in this process had the lock before, so whoever takes it tidies up."""
             if holding is None:
-                holding = _held[self._case] = _Holding(os.getpid(), self._acquire(case), is_shared=not alone)
+                descriptor = self._acquire(case, wait_seconds)
+                holding = _held[self._case] = _Holding(os.getpid(), descriptor, is_shared=not alone)
             elif alone or not holding.is_shared or (self._is_main and holding.has_main):
                 raise CaseLocked(f"{case} is already open for writing in this process", pid=os.getpid())
             holding.holders += 1
             holding.has_main = holding.has_main or self._is_main
         self._holding: _Holding | None = holding
 
-    def _acquire(self, case: Path) -> int:
-        deadline = time.monotonic() + WAIT_SECONDS
+    def _acquire(self, case: Path, wait_seconds: float) -> int:
+        deadline = time.monotonic() + wait_seconds
         while True:
             descriptor = self._try()
             if descriptor is not None:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from storage import checksums, errors, passphrases
 from storage.copying import copy_case
-from storage.encryption import Header, Key, address_of, connect_encrypted, database_errors, key_of, new_key
-from storage.files import part_file, remove_leftovers
+from storage.encryption import PAGE_BYTES, Header, Key, address_of, connect_encrypted, database_errors, key_of, new_key
+from storage.files import journal_file, part_file, remove_leftovers
 from storage.migrations import APPLICATION_ID, CUSTODY_TRIGGERS, SCHEMA_VERSION, fill_new, upgrade
 from storage.open_files import OpenFile
 from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
@@ -35,6 +35,8 @@ def open_database(path: Path, opened: OpenFile, *, read_only: bool, damaged: boo
     Raises CaseEncrypted, WrongPassphrase, NotACase, CaseTooNew, CaseTooOld, CaseReadOnly, EncryptionMissing, and the
     errors of SQLite (storage.encryption.database_errors).
     """
+    if opened.header.form in ("plain", "encrypted") and not damaged:
+        _refuse_without_unsaved(path)
     opens = _open_damaged if damaged else _open_to_read if read_only else _open_to_write
     match opened.header.form:
         case "new" if not read_only:
@@ -194,7 +196,7 @@ def _connect_to_read(file: _File) -> Any:
         connection.close()
         if code_of(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-        unsaved = file.path.with_name(file.path.name + "-wal")
+        unsaved = _unsaved(file.path)
         if unsaved.exists() and unsaved.stat().st_size:
             raise errors.CaseReadOnly(
                 f"{file.path} has changes in {unsaved.name} that cannot be read in a folder without write permission",
@@ -205,6 +207,27 @@ def _connect_to_read(file: _File) -> Any:
         connection.close()
         raise
     return connection
+
+
+def _unsaved(path: Path) -> Path:
+    """Name the file of what was written to a case and does not stand in its own file yet."""
+    return path.with_name(path.name + "-wal")
+
+
+def _refuse_without_unsaved(path: Path) -> None:
+    """Raise NotACase where a young case was copied without its -wal file: it would be taken for a new one.
+
+    It has one page until SQLite moves something out of that file. So it has, for a moment, when it is made; whoever is
+    killed then leaves the -wal file or the journal.
+    """
+    unsaved = _unsaved(path)
+    with _opening:
+        is_alone = not unsaved.exists() and not journal_file(path).exists()
+        if is_alone and path.stat().st_size == PAGE_BYTES:
+            raise errors.NotACase(
+                f"{path} holds nothing: what was written to this case stands in {unsaved.name}, which is not beside it",
+                advice="Copy the case again together with that file. To begin a new case here, delete this file.",
+            )
 
 
 def _with_settings(connection: Any) -> Database:

@@ -36,10 +36,18 @@ _BY_CODE: dict[int, tuple[type[errors.StorageError], str]] = {
 }
 
 
+_BY_TEXT: Final = {
+    "database or disk is full": sqlite3.SQLITE_FULL,
+    "disk I/O error": sqlite3.SQLITE_IOERR,
+    "database disk image is malformed": sqlite3.SQLITE_CORRUPT,
+}
+"""SQLite's own words for a code: a backup of sqlcipher3 fails with them alone."""
+
+
 def code_of(error: Exception) -> int | None:
     """Return SQLite's primary error code; None where the library was called wrongly."""
     code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else int(code) & 0xFF
+    return _BY_TEXT.get(str(error)) if code is None else int(code) & 0xFF
 
 
 @contextlib.contextmanager

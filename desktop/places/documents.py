@@ -255,9 +255,10 @@ class DocumentsPlace(Place):
         if not self.workspace.case:
             self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
             return None
+        only = self.facets.chosen()
         dialog = TermsDialog(self.workspace, self._listed(), self)
         self.workspace.case_opened.connect(dialog.close)
-        dialog.chosen.connect(self._show_term)
+        dialog.chosen.connect(partial(self._show_term, only))
         dialog.show()
         return dialog
 
@@ -268,10 +269,11 @@ class DocumentsPlace(Place):
         self.names.setText(only.pop("text"))
         self.facets.choose(only)
 
-    def _show_term(self, name: str, words: str) -> None:
-        """Show the lines of one document that hold a term."""
-        self.names.setText(name)
+    def _show_term(self, only: dict[str, Any], name: str, words: str) -> None:
+        """Show the lines of one document that hold a term, with the boxes ticked that were when it was counted."""
+        self.names.setText(f'"{name}"')
         self.words.setText(words)
+        self.facets.choose(only)
 
     def clear_filters(self) -> None:
         """Show all documents again."""
@@ -285,6 +287,7 @@ class DocumentsPlace(Place):
         )
         self.words.setAccessibleName("Search all documents")
         self.names = with_name(QLineEdit(placeholderText="Filter by name", clearButtonEnabled=True), "Filter by name")
+        self.names.setToolTip('Part of the name or path; in quotes, the whole of it: "report.pdf"')
         self.names.setMaximumWidth(200)
         add = QPushButton(icon("folder"), "Add")
         menu = QMenu(add)
@@ -305,7 +308,7 @@ class DocumentsPlace(Place):
         self.tabs.addTab(self._stack, "Documents")
         self.tabs.addTab(self.hits, "Lines found")
         self.tabs.addTab(self.failures, "Not read")
-        self.facets.setMinimumWidth(120)
+        self.tabs.setMinimumWidth(240)
         self.viewer.setMinimumWidth(300)
         parts = split((self.facets, self.tabs, self.viewer), (250, 440, 440), (0, 3, 3))
         in_column(top, self._watching, self.ingest, (parts, 1), on=self, margins=(12, 10, 12, 8))

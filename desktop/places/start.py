@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop.buttons import IconLabel, push_button
 from desktop.case_dialogs import ask_for_case, ask_for_folder, ask_for_new_case
-from desktop.labels import plain_label, with_name
+from desktop.labels import TitleLabel, plain_label, with_name
 from desktop.layouts import REST, in_column, in_row
 from desktop.place import Place
 from desktop.plain_text import plain
@@ -46,10 +46,7 @@ class StartPlace(Place):
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(workspace, parent)
-        title = plain_label("Drop a folder of records anywhere on this window")
-        font = title.font()
-        font.setPointSizeF(font.pointSizeF() * 1.6)
-        title.setFont(font)
+        title = TitleLabel("Drop a folder of records anywhere on this window")
         hint = plain_label("PDFs, scans, mail, office files. Everything is read on this computer.")
         layout = in_column(title, hint, self._buttons(), on=self, margins=(32, 28, 32, 20), spacing=12)
         layout.addSpacing(8)

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, Signal
 from PySide6.QtWidgets import QGroupBox, QLabel, QListWidget, QListWidgetItem, QWidget
 
-from desktop.labels import plain_label, with_name
+from desktop.labels import TitleLabel, plain_label, with_name
 from desktop.layouts import in_column, in_row
 from desktop.plain_text import plain
 from desktop.question.ask_box import AskBox
@@ -29,10 +29,7 @@ class BeginView(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.ask = AskBox(workspace)
-        title = plain_label("What do you want to know?")
-        font = title.font()
-        font.setPointSizeF(font.pointSizeF() * 1.6)
-        title.setFont(font)
+        title = TitleLabel("What do you want to know?")
         self._hint = plain_label("Type a question in your own words, or choose a ready-made one.", wraps=True)
         self.templates = _list("Templates")
         self.templates.itemActivated.connect(lambda item: self.template_chosen.emit(item.data(_DATA)))

@@ -216,7 +216,10 @@ class PreviewPanel(QWidget):
         self._show_buttons()
 
     def _drop(self) -> None:
-        """Show no more what cannot be asked about: the case of a trial goes with the next one, and with its worker."""
+        """Show no more what cannot be asked about.
+
+        The case of a trial goes with the next one, with a conversion of the person's case, and with its worker.
+        """
         if self._run and not self.is_going:
             self.clear()
 
@@ -271,6 +274,8 @@ class PreviewPanel(QWidget):
             self.is_going = False
             if code:
                 self.status.setText("Stopped. Replies that had come are kept.")
+        elif self._space.job.name == "convert" and not code:
+            self._drop()
         self._show_buttons()
 
     def _show_buttons(self) -> None:

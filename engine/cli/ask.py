@@ -65,7 +65,8 @@ def ask(  # noqa: PLR0913 - one parameter per option
     """Ask a folder of records a question in plain words: a table is proposed, then filled.
 
     You can answer the proposal with a change in plain words ("split make and model", "only cars, not weapons"). With
-    --save and without FOLDER, --case and --out, the pipeline is written and nothing is run. Ends as `redwell run` does.
+    --save and without FOLDER, --case and --out, the pipeline is written and nothing is run. The exit codes are those of
+    `redwell run`.
     """
     runs = folder is not None or case is not None
     outs = tuple(out or ())
@@ -204,14 +205,9 @@ def _say_next(case: Path) -> None:
     console = output()
     console.print()
     console.print("Next: look at every row before you rely on it.")
-    console.print(
-        styled("  ", ("redwell desktop", "bold cyan"), f"               review the rows of {case.name}, page by page")
-    )
-    console.print(
-        styled("  ", (f"redwell trace {word} ROW COLUMN", "bold cyan"), "   the lines that a cell comes from"),
-        soft_wrap=True,
-    )
-    console.print(
-        styled("  ", (f"redwell export {word} --out FILE", "bold cyan"), "   write the table again, in any format"),
-        soft_wrap=True,
-    )
+    for command, what in (
+        (f"redwell desktop {word}", "review the rows, page by page"),
+        (f"redwell trace {word} ROW COLUMN", "the lines that a cell comes from"),
+        (f"redwell export {word} --out FILE", "write the table again, in any format"),
+    ):
+        console.print(styled("  ", (command, "bold cyan"), f"   {what}"), soft_wrap=True)

@@ -98,11 +98,11 @@ def build(  # noqa: PLR0913 - one parameter per option
     json_events: JsonEventsOption = False,
     settings: RunSettings,
 ) -> None:
-    """Rewrite a pipeline until it reads better, on a sample of your own documents, without labels.
+    """Try rewrites of a pipeline on a sample of your own documents, without labels, and write the best.
 
     Everything is kept in the case file, so the same command goes on after a stop; Ctrl-C keeps the best plan so far. A
     plan that does not do better than your own is not chosen; a check of the identifiers that it lists may be added to
-    your own (docs/optimizer.md). The exit code is 0, or as `redwell run` does.
+    your own (docs/optimizer.md). The exit codes are those of `redwell run`.
     """
     if metric_key and evaluation is None:
         raise UsageError("--metric-key belongs to --evaluation", advice="Name the Python file with --evaluation FILE.")

@@ -12,12 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from engine.cli.console import COMMAND_SETTINGS, counted, messages, one_line, output, styled
 from engine.cli.options import CaseArgument
-from engine.cli.passphrases import (
-    NewPassphraseFileOption,
-    current_passphrase,
-    has_terminal,
-    new_passphrase,
-)
+from engine.cli.passphrases import NewPassphraseFileOption, current_passphrase, has_terminal, new_passphrase
 from engine.custody.recording import (
     put_back_documents,
     record_backup,
@@ -81,8 +76,8 @@ def remove(
     """Take documents out of a case, with their attachments: no list or search shows them, and no later run reads them.
 
     Results that were made from them stay, with their pages, so their text stays in the case, too. The files themselves
-    are not touched. `redwell case put-back` undoes it. Where rows of results show them, that is said first, and asked
-    in a terminal.
+    are not touched. `redwell case put-back` undoes it. If rows of results show them, you are told first, and asked in a
+    terminal.
     """
     with Case(case, create=False) as opened:
         chosen = _documents_named(opened, documents, removed=False)
@@ -110,9 +105,8 @@ def _shown_in_results(case: Case, documents: Set[str]) -> str:
     rows, reviewed = case.labels.count_result_rows_of(whole), case.labels.count_result_rows_of(whole, reviewed=True)
     if not rows:
         return ""
-    reviews = f"reviews were made in {reviewed:,} of these" if reviewed else "no review was made in them"
     shown = counted(rows, "row of results shows", "rows of results show")
-    return f"{shown} {'them' if len(documents) > 1 else 'it'} and will go on doing so; {reviews}."
+    return f"{shown} {'them' if len(documents) > 1 else 'it'} and will go on doing so (reviewed: {reviewed:,})."
 
 
 def _documents_named(case: Case, names: Sequence[str], *, removed: bool) -> set[str]:

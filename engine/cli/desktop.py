@@ -21,7 +21,7 @@ app = typer.Typer(**COMMAND_SETTINGS)
 
 @app.command()
 def desktop(
-    case: Annotated[Path | None, typer.Argument(metavar="[CASE]", help="A case to open.", show_default=False)] = None,
+    case: Annotated[Path | None, typer.Argument(metavar="CASE", help="A case to open.", show_default=False)] = None,
     *,
     network: NetworkOption = False,
 ) -> None:

@@ -20,7 +20,7 @@ app = typer.Typer(**COMMAND_SETTINGS)
 @app.command()
 def doctor(
     model: Annotated[
-        str, typer.Argument(metavar="[MODEL]", help="With --measure: which model; the default one if not given.")
+        str, typer.Argument(metavar="MODEL", help="With --measure: which model; the default one if not given.")
     ] = "",
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure how fast the model reads and writes, for `redwell explain`.")

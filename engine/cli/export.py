@@ -54,8 +54,8 @@ RowsOption = Annotated[
     typer.Option(
         "--rows",
         metavar="1,4-7",
-        help="Rows to write, by number in the table, or new: those that the last run of the question had not. All if "
-        "not given.",
+        help="Rows to write, by number in the table, or new: those that the last run of the question did not have. "
+        "All if not given.",
     ),
 ]
 TimelineOption = Annotated[

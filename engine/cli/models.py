@@ -37,7 +37,7 @@ from models.verification import Progress as Report
 
 app = typer.Typer(no_args_is_help=True, **COMMAND_SETTINGS)
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models of `redwell models list`.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Models of `redwell models list`.")]
 
 
 @app.callback()
@@ -53,7 +53,7 @@ def show(
 ) -> None:
     """List the models of the catalogue and your own: which fit, which will be slow, which will not fit.
 
-    A model is slow that reads fewer than 20 tokens a second, or writes fewer than 3 in several replies at once.
+    A model is slow if it reads fewer than 20 tokens a second, or writes fewer than 3 in several replies at once.
     Speeds are measured with `redwell models measure`, and estimated by size for the other models.
     """
     statuses = list_models()
@@ -72,12 +72,11 @@ def show(
 
 @app.command()
 def measure(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Models that are installed.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Models that are installed.")] = None,
 ) -> None:
     """Measure how fast models read and write on this machine, ten seconds or so each, and remember it.
 
-    Of a model of your own it is also found, in a minute or two, in which layout of JSON it answers best
-    (docs/models.md).
+    For a model of your own it also finds, in a minute or two, the layout of JSON in which it answers best.
 
     Without an ID the default model is measured.
     """
@@ -105,7 +104,9 @@ def add(
         ),
     ],
     *,
-    name: Annotated[str, typer.Option("--name", help="What to call it; the file's own name if not given.")] = "",
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What to call it; the file's own name if not given.")
+    ] = "",
     test: Annotated[bool, typer.Option("--test", help="Check that it answers, in a separate process.")] = False,
     schema_mode: servers.SchemaModeOption = None,
     context_tokens: servers.ContextOption = None,
@@ -114,7 +115,7 @@ def add(
 ) -> None:
     """Take your own GGUF file or folder of safetensors (docs/models.md), or name a server (docs/servers.md).
 
-    A file is linked where that is the same disk, so that it takes no more room.
+    A file on the same disk is linked, so that it takes no more room.
     """
     chosen = {"schema_mode": schema_mode, "context_tokens": context_tokens, "requests": requests}
     chosen = {key: value for key, value in chosen.items() if value}
@@ -250,7 +251,7 @@ def default(model_id: Annotated[str, typer.Argument(metavar="ID", help="A GGUF m
 
 
 @app.command()
-def remove(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Models that are installed.")]) -> None:
+def remove(ids: Annotated[list[str], typer.Argument(metavar="ID", help="Models that are installed.")]) -> None:
     """Delete models from the cache, or forget servers."""
     for model_id in ids:
         if servers.remove(model_id):

@@ -48,7 +48,7 @@ BomOption = Annotated[
     bool, typer.Option("--bom", help="Begin CSV with a byte order mark, so that Excel reads it as UTF-8.")
 ]
 ListsOption = Annotated[
-    Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by `; `.")
+    Literal["json", "joined"], typer.Option("--lists", help="Write lists as JSON, or joined by semicolons.")
 ]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Also replace existing files that Redwell did not write.")
@@ -57,7 +57,8 @@ NetworkOption = Annotated[
     bool,
     typer.Option(
         "--network",
-        help="Let it reach the network: for servers that have no name here, and to install models (docs/fence.md).",
+        help="Let it reach the network: to install models, and for servers that `models add` has not named "
+        "(docs/fence.md).",
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show problems only.")]

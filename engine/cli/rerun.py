@@ -29,9 +29,9 @@ app = typer.Typer(**COMMAND_SETTINGS)
 @takes_settings("trust_code", "allow_host", "cluster")
 def rerun(
     case: CaseArgument,
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Which run; the latest with results if not given.")] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Which run; the latest with results if not given.")] = "",
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the results row by row. That is all that rerun does.")
+        bool, typer.Option("--compare", hidden=True, help="Changes nothing: rerun always compares.")
     ] = True,
     *,
     quiet: QuietOption = False,

@@ -33,9 +33,9 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
     case: CaseArgument,
     text: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT...", help='Words; "two words" for a phrase, offic* for a beginning.'),
+        typer.Argument(metavar="TEXT", help="""Words; '"two words"' for a phrase, 'offic*' for a beginning."""),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Lines to show.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Lines to show.")] = 50,
     terms: Annotated[
         Path | None,
         typer.Option("--terms", metavar="FILE", help="Count the terms of a file, one per line, in each document."),
@@ -46,7 +46,8 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter per option
     ] = None,
     overwrite: OverwriteOption = False,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="NAME", help="Only in documents with this tag; repeatable.")
+        list[str] | None,
+        typer.Option("--tag", metavar="NAME", help="Only in documents with this tag. May be repeated."),
     ] = None,
     starred: Annotated[bool, typer.Option("--starred", help="Only in documents with a star.")] = False,
     save: Annotated[

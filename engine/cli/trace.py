@@ -55,8 +55,8 @@ def trace(
     ],
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column; all if not given.")] = "",
     run: RunOption = "",
-    replies: Annotated[
-        bool, typer.Option("--replies", "--decisions", help="Show the verdicts about the names in this row.")
+    decisions: Annotated[
+        bool, typer.Option("--decisions", help="Show the verdicts about the names in this row.")
     ] = False,
     image: Annotated[
         Path | None, typer.Option("--image", metavar="FILE.png", help="Draw the pages with the lines marked.")
@@ -82,7 +82,7 @@ def trace(
             messages().print(styled(("WARNING: ", "bold red"), one_line(warning)), soft_wrap=True)
         leaves = [leaf for name in columns for leaf in _show_column(traced, name)]
         _show_lineage(traced.generations())
-        if replies:
+        if decisions:
             output().print(decisions_view(list(traced.decisions())))
         if image is not None:
             places = [place for leaf in leaves for place in leaf.places]

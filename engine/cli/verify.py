@@ -22,7 +22,7 @@ def verify(
         typer.Argument(metavar="MANIFEST", help="The manifest of an export, such as out.csv.manifest.json."),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[FOLDER]", help="The source files, to compare them too.")
+        Path | None, typer.Argument(metavar="FOLDER", help="The source files, to compare them too.")
     ] = None,
     public_key: Annotated[
         str, typer.Option("--public-key", metavar="HEX", help="The key that must have signed the manifest.")

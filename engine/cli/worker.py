@@ -21,7 +21,7 @@ new_models: NewModels = local_models
 def worker(*, network: NetworkOption = False) -> None:
     """Serve the desktop app: commands on stdin and events on stdout, one JSON object a line.
 
-    Commands: run, ingest, cancel, pause, resume; ask and forget for questions. It ends when stdin does.
+    engine/worker/commands.py lists the commands. It ends when stdin does.
     """
     passphrases.ask_with(None)  # who speaks to a worker says `unlock`
     raise typer.Exit(serve(new_models))

@@ -10,16 +10,13 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from engine.code.program import Program
 from engine.code.values import NotPlain, plain
 from engine.errors import EnvironmentMissing, ItemError, PipelineError
-from engine.finishing import to_the_end
+from engine.finishing import GOODBYE_SECONDS, Usage, end_process, start_process, to_the_end, usage_of
 from models.fence.attempt import Attempt
 
 CALLS_PER_PROCESS = 1000
@@ -29,7 +26,6 @@ _WATCH_SECONDS = 0.1
 _PATIENCE = 4
 """A call may wait so many times as long as it may compute: on a busy machine the clock runs faster than the work."""
 _START_SECONDS = 30.0
-_GOODBYE_SECONDS = 2.0
 _KEPT_ERRORS = 2000
 _ATTEMPT = json.dumps({"bounds": {"memory_bytes": 2**28, "cpu_seconds": 20}, "attempt": True}) + "\n"
 _AROUND = 2
@@ -42,12 +38,6 @@ class Lost(ItemError):
     def __init__(self, message: str, *, by_call: bool, advice: str = "") -> None:
         super().__init__(message, advice=advice)
         self.by_call = by_call
-
-
-@dataclass(frozen=True, slots=True)
-class _Usage:
-    resident_bytes: int
-    cpu_seconds: float
 
 
 class CodeProcess:
@@ -68,15 +58,8 @@ class CodeProcess:
 
         Raises EnvironmentMissing when it cannot be started or confined, PipelineError when the code cannot be read.
         """
-        starting = asyncio.ensure_future(_start_process())
         try:
-            process = await to_the_end(starting)
-        except asyncio.CancelledError:
-            # Cut short, asyncio would leave a pipe open: what has begun to start is started, then ended.
-            child = cls(starting.result(), program)
-            child._is_sound = False
-            await to_the_end(child.close())
-            raise
+            process = await start_process(_start_process())
         except OSError as error:
             raise EnvironmentMissing(f"no process for code can be started: {error.strerror}") from error
         child = cls(process, program)
@@ -105,25 +88,8 @@ class CodeProcess:
 
     async def close(self) -> None:
         """End the process: politely when it is idle, at once when it is busy or broken."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is not None:
-            stdin.close()
-        if not self._is_sound:
-            self._kill()
-        try:
-            await asyncio.wait_for(self._process.wait(), _GOODBYE_SECONDS)
-        except TimeoutError:
-            self._kill()
-            await self._process.wait()
-        finally:
-            self._kill()
-        if stdout is not None:
-            while await stdout.read(2**20):
-                pass
+        await end_process(self._process, at_once=not self._is_sound)
         await self._reading_errors
-        if stdin is not None:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                await stdin.wait_closed()
 
     async def _load(self) -> None:
         program = self.program
@@ -170,12 +136,12 @@ class CodeProcess:
         if stdin is None or stdout is None:
             raise RuntimeError("a process for code is started with pipes")
         reading = asyncio.ensure_future(_send_and_read(stdin, stdout, json.dumps(message).encode() + b"\n"))
-        begun, started = self._usage(), time.monotonic()
+        begun, started = usage_of(self._process), time.monotonic()
         try:
             while not reading.done():
                 await asyncio.wait([reading], timeout=_WATCH_SECONDS)
                 if not reading.done():
-                    self._check(self._usage(), begun, time.monotonic() - started, seconds)
+                    self._check(usage_of(self._process), begun, time.monotonic() - started, seconds)
         finally:
             reading.cancel()
             await asyncio.wait([reading])
@@ -186,7 +152,7 @@ class CodeProcess:
             raise self._lost(f"the result is larger than {limit} MiB", by_call=True) from error
         return line or await self._raise_death()
 
-    def _check(self, usage: _Usage, begun: _Usage, waited: float, seconds: float) -> None:
+    def _check(self, usage: Usage, begun: Usage, waited: float, seconds: float) -> None:
         if usage.cpu_seconds - begun.cpu_seconds > seconds or waited > _PATIENCE * seconds:
             raise self._lost(
                 f"the code took too long: more than {seconds:g} s of work, or {_PATIENCE * seconds:g} s of waiting",
@@ -203,7 +169,7 @@ class CodeProcess:
 
     async def _raise_death(self) -> bytes:
         code = await self._process.wait()
-        await asyncio.wait([self._reading_errors], timeout=_GOODBYE_SECONDS)
+        await asyncio.wait([self._reading_errors], timeout=GOODBYE_SECONDS)
         how = f"was ended by signal {-code}" if code < 0 else f"ended itself with code {code}"
         said = self._errors.decode(errors="replace").strip()
         if said.rpartition("\n")[2].startswith("MemoryError"):
@@ -213,19 +179,6 @@ class CodeProcess:
     def _lost(self, message: str, *, by_call: bool, advice: str = "") -> Lost:
         self._is_sound = False
         return Lost(message, by_call=by_call, advice=advice)
-
-    def _usage(self) -> _Usage:
-        try:
-            process = psutil.Process(self._process.pid)
-            times = process.cpu_times()
-            return _Usage(int(process.memory_info().rss), times.user + times.system)
-        except psutil.Error:
-            return _Usage(0, 0.0)
-
-    def _kill(self) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
 
     async def _read_errors(self) -> None:
         """Keep the end of what is written to stderr; read all of it, or the process would wait for us."""

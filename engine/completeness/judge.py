@@ -24,15 +24,7 @@ from engine.text.numbers import WORD_NUMBERS
 Side = Literal["before", "after"]
 Verdict = Literal["bounded", "truncated"]
 Test = Literal[
-    "document_end",
-    "heading",
-    "numbering",
-    "item_end",
-    "sentence",
-    "table",
-    "announced",
-    "announcement",
-    "other_text",
+    "document_end", "heading", "numbering", "item_end", "sentence", "table", "announced", "announcement", "other_text"
 ]
 """What was looked at: the document ends; a heading stands in the overlap; the numbers or bullets of a list go on; an
 item ends in ';' or 'and'; a sentence goes on; a table goes on; a count announced in the text; a line that only

@@ -115,12 +115,7 @@ def ledger_counts(ledger: Ledger) -> dict[str, Any]:
     """Return the sums of a ledger as JSON."""
     files = ledger.documents
     return {
-        "files": {
-            "found": files.found,
-            "read": files.parsed,
-            "duplicates": files.duplicates,
-            "failed": files.failed,
-        },
+        "files": {"found": files.found, "read": files.parsed, "duplicates": files.duplicates, "failed": files.failed},
         "operators": [
             {
                 "name": operator.operator,

@@ -61,9 +61,7 @@ class DeterministicCompression(Directive[CompressionParams]):
     def default_params(self, site: Site) -> CompressionParams:
         """Look for the words of the prompt and of the answer's fields."""
         return CompressionParams(
-            split_key=texts(site)[0],
-            passage_tokens=PASSAGE_TOKENS,
-            keywords=keywords_of(row_node(site)),
+            split_key=texts(site)[0], passage_tokens=PASSAGE_TOKENS, keywords=keywords_of(row_node(site))
         )
 
     def complaints(self, site: Site, params: CompressionParams) -> Sequence[str]:

@@ -142,11 +142,7 @@ class MultiLevelAggregation(Directive[AggregationParams]):
         parts = frozenset({*node.keys, *params.extra_keys, *node.schema.names, *node.aggregate})
         variables = tuple(sorted(REDUCE_VARIABLES))
         of_parts = ProposedPrompt(
-            name="part_prompt",
-            text=params.part_prompt,
-            variables=variables,
-            fields=fields.closed,
-            uses="inputs",
+            name="part_prompt", text=params.part_prompt, variables=variables, fields=fields.closed, uses="inputs"
         )
         if params.by_code:
             return [of_parts]

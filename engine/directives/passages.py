@@ -118,7 +118,4 @@ def _is_replaceable(node: Map | Filter, field: str) -> bool:
 
 def settings_schema(site: Site) -> dict[str, Any]:
     """Return the part of a JSON Schema that every choice of passages has."""
-    return {
-        "split_key": one_of(texts(site)),
-        "passage_tokens": a_number(SMALLEST_PASSAGE, LARGEST_PASSAGE),
-    }
+    return {"split_key": one_of(texts(site)), "passage_tokens": a_number(SMALLEST_PASSAGE, LARGEST_PASSAGE)}

@@ -86,10 +86,7 @@ class SecondReading(Directive[SecondReadingParams]):
             source=source,
             list_prompt=worded("second_list", prompt=node.prompt.text.rstrip()),
             item_prompt=worded(
-                "second_quote",
-                prompt=node.prompt.text.rstrip(),
-                item=field_place(names.field),
-                quote=names.quote,
+                "second_quote", prompt=node.prompt.text.rstrip(), item=field_place(names.field), quote=names.quote
             ),
             correct_lean=LEANS[0],
         )
@@ -107,10 +104,7 @@ class SecondReading(Directive[SecondReadingParams]):
         shown = frozenset({params.source, names.field})
         return [
             ProposedPrompt(
-                name="list_prompt",
-                text=params.list_prompt,
-                fields=fields.closed,
-                shows=frozenset({params.source}),
+                name="list_prompt", text=params.list_prompt, fields=fields.closed, shows=frozenset({params.source})
             ),
             ProposedPrompt(name="item_prompt", text=params.item_prompt, fields=item_fields.closed, shows=shown),
         ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.documents.document import Box, Document, Hidden, Line, LineSource, OutlineEntry, Page, Table
+from engine.documents.encoding import well_formed
 from engine.rows import DocumentId, Span
 
 Progress = Callable[[str, int], None]
@@ -91,7 +92,7 @@ def number_lines(drafts: Sequence[PageDraft]) -> tuple[tuple[Page, ...], tuple[L
         first = len(lines) + 1
         for line in draft.lines:
             marks = (line.source, line.confidence, line.bold, line.hidden)
-            lines.append(Line(len(lines) + 1, number, line.text, rounded(line.box), *marks))
+            lines.append(Line(len(lines) + 1, number, well_formed(line.text), rounded(line.box), *marks))
         span = Span(first, len(lines)) if len(lines) >= first else None
         width, height, rotation = round(draft.width, 2), round(draft.height, 2), round(draft.rotation, 2)
         pages.append(Page(number, width, height, draft.source, draft.reason, span, rotation))

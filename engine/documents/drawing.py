@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PIL import Image as Pillow
 from PIL import ImageDraw
@@ -15,11 +16,14 @@ from engine.documents.document import Box
 from engine.documents.drafts import ChildFile
 from engine.documents.images import frame_picture, open_image
 from engine.documents.kinds import recognise
-from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.pdf import open_pdf, render_page
+from engine.documents.render import no_pages
 from engine.errors import DocumentError
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image
 
 _FILL = (255, 214, 0, 80)
 _EDGE = (200, 30, 30, 255)
@@ -53,11 +57,7 @@ def draw_page(  # noqa: PLR0913 - what is drawn, and how
             _check_page(page, int(getattr(image, "n_frames", 1)))
             picture, points_per_pixel = frame_picture(image, page, options.max_pixels)
     else:
-        raise DocumentError(
-            f"a file of kind {kind} has no pages to show as a picture",
-            reason="no_page_image",
-            advice="Show its lines instead.",
-        )
+        raise no_pages(kind)
     _with_boxes(picture, boxes, points_per_pixel).save(out, format="PNG")
 
 

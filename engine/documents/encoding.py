@@ -18,6 +18,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE = 256 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _WINDOWS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}
 _WINDOWS_ALONE = re.compile(rb"[\x80-\x9f]")
@@ -50,6 +51,13 @@ def decode_declared(data: bytes, name: str) -> str:
         with contextlib.suppress(UnicodeDecodeError):  # a byte that Windows does not have either
             return data.decode(windows)
     return data.decode(name)
+
+
+def well_formed(text: str) -> str:
+    """Put U+FFFD for each half of a UTF-16 pair that stands alone: JSON and UTF-7 can write one, UTF-8 cannot."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def encoding_of(path: Path) -> str:

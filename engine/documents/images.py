@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import ExifTags, ImageOps
 from PIL import Image as Pillow
 
 from engine.documents.drafts import Contents, PageDraft, Progress
-from engine.documents.ocr import Image
 from engine.documents.options import ParseOptions
 from engine.documents.pages import ocr_doubts, page_lines, read_picture
 from engine.errors import DocumentError
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _LETTER_INCHES = 11.0

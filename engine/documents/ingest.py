@@ -15,16 +15,7 @@ from typing import Any
 from engine.disk import sha256_of
 from engine.documents.budget import Budget
 from engine.documents.drafts import ParsedFile
-from engine.documents.events import (
-    Duplicate,
-    FileEvent,
-    FileFailed,
-    Found,
-    IngestEvent,
-    Known,
-    Parsed,
-    Unpacked,
-)
+from engine.documents.events import Duplicate, FileEvent, FileFailed, Found, IngestEvent, Known, Parsed, Unpacked
 from engine.documents.job import clear_folder, size_of
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions

@@ -49,6 +49,7 @@ _UNSUPPORTED_MAGIC = (
     (b"ID3", "sound file"),
     (b"OggS", "sound file"),
     (b"SQLite format 3\0", "SQLite database"),
+    (b"\x78\x9f\x3e\x22", "Outlook parcel of attachments (winmail.dat)"),
 )
 _OFFICE = {
     "word/document.xml": "docx",
@@ -70,6 +71,7 @@ _ADVICE = {
         ("TAR archive", "7-Zip archive", "RAR archive", "gzip file", "bzip2 file", "xz file"),
         "Unpack it and add the folder.",
     ),
+    "Outlook parcel of attachments (winmail.dat)": "Open the e-mail in Outlook and save what is attached to it.",
     "signature": "Ask the sender for the file without a separate signature.",
 }
 _HTML = re.compile(r"^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -172,10 +174,10 @@ def _is_word(magic: bytes, head: bytes) -> bool:
 def _kind_of_text(head: bytes, expected: str | None, suffix: str) -> str:
     if expected == "pdf" and (b" obj" in head or b"startxref" in head or b"%%EOF" in head):
         return "pdf"  # the header is lost, the rest may be repaired
-    if not looks_like_text(head):
-        raise _garbage(expected, suffix)
     if suffix in (".p7s", ".p7m") or head.startswith(_SIGNED_BLOB):
         raise unsupported("signature", expected)
+    if not looks_like_text(head):
+        raise _garbage(expected, suffix)
     text = decode(head)[0]
     if expected in ("csv", "json", "jsonl", "markdown"):
         return expected

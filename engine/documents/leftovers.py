@@ -18,6 +18,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 PREFIX = "redwell-scratch-"
 LOCK = "owner.lock"
+FILES = "files"
+"""What the owner is given: made when the folder has its lock."""
 MOST_TRIES = 20
 
 
@@ -27,8 +29,8 @@ def scratch_folder() -> Iterator[Path]:
     remove_leftovers()
     folder, lock = _own_folder()
     try:
-        (folder / "files").mkdir(mode=0o700)
-        yield folder / "files"
+        (folder / FILES).mkdir(mode=0o700)
+        yield folder / FILES
     finally:
         lock.release()
         shutil.rmtree(folder, ignore_errors=True)
@@ -54,8 +56,8 @@ def remove_leftovers() -> int:
     """Remove the scratch folders that nobody owns; return how many. Folders of other users are left alone."""
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if not (folder / LOCK).is_file():  # just being made by another process
-            continue
+        if not (folder / LOCK).is_file() and not (folder / FILES).exists():  # just being made by another process
+            continue  # with files, its owner was killed while it removed them, the lock first
         try:
             with FileLock(folder / LOCK).acquire(timeout=0):
                 shutil.rmtree(folder, ignore_errors=True)

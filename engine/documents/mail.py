@@ -256,7 +256,17 @@ def _attached_bytes(part: Message) -> bytes:
     if part.get_content_type() not in _MAILS:
         return _bytes(part)
     inner = part.get_payload(0) if part.is_multipart() else None
-    return inner.as_bytes(policy=policy.compat32) if isinstance(inner, Message) else _bytes(part)
+    if not isinstance(inner, Message):
+        return _bytes(part)
+    data = inner.as_bytes(policy=policy.compat32)
+    encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+    if encoding != "quoted-printable" and (encoding != "base64" or inner.keys()):
+        return data
+    # Some gateways encode a whole mail, against the rules; the library takes what they encoded for its text.
+    encoded = Message()
+    encoded["Content-Transfer-Encoding"] = encoding
+    encoded.set_payload(data.decode("ascii", "surrogateescape"))
+    return _bytes(encoded)
 
 
 def _invented_name(part: Message, number: int) -> str:

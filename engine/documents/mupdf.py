@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image
 
 _NOT_NEEDED = ("pymupdf.layout", "pymupdf4llm")
 """The layout model of PyMuPDF, which engine.documents.pdf does not ask, and what builds upon it: 1.3 s to load."""
@@ -28,6 +31,14 @@ pymupdf.TOOLS.unset_quad_corrections(True)  # boxes as high as the font says, as
 
 MUPDF_ERRORS: tuple[type[Exception], ...] = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 """What PyMuPDF raises on broken files."""
+
+
+def picture_of(page: Any, zoom: float) -> Image:
+    """Draw a page, `zoom` pixels a point; return red, green and blue of each pixel."""
+    import numpy as np  # noqa: PLC0415 - a tenth of a second, and most pages are read without a picture
+
+    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
+    return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
 
 
 def first_line(error: BaseException) -> str:

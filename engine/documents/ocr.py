@@ -129,6 +129,7 @@ class Ocr:
 
     def read(self, image: Image, points_per_pixel: float) -> OcrPage:
         """Read a picture, whichever way up it is."""
+        image = np.ascontiguousarray(image)
         quads = self._detect(image)
         quarter = self._quarter_turns(image, quads)
         if quarter:

@@ -6,13 +6,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.documents.document import Box
-from engine.documents.ocr import OcrPage
 from engine.documents.options import ParseOptions
 from engine.documents.pdf_text import TextLayer
 from engine.documents.reading_order import Fragment
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import OcrPage
 
 _PICTURE_PAGE = 0.5
 _FEW_CHARACTERS = 200

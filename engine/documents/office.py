@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from lxml import etree
 
 from engine.documents.archive import check_bomb
 from engine.documents.options import ParseOptions
+from engine.documents.raised import raised
 from engine.errors import DocumentError
 
 _ERRORS: Final = (
@@ -29,6 +31,9 @@ DRAWN: Final = (
 FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 """Holds what programs show that do not know the element before it."""
 
+_MATH: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+FORMULA: Final = _MATH + "oMath"
+_ONE: Final = re.compile(r"[\w.,]*|\([^()]*\)")
 
 SAFE: Final = {"resolve_entities": False, "no_network": True}
 """How parts of these files are read: they may be hostile."""
@@ -69,3 +74,34 @@ def counted(number: int, what: str) -> str:
 def were(number: int, what: str, where: str = "") -> str:
     """Write the same with its verb: `1 picture was`, `2 pictures on the slides were`."""
     return f"{counted(number, what)}{where} {'was' if number == 1 else 'were'}"
+
+
+def formula(element: Any) -> str:
+    """Write a formula in one line: 10⁶, x^n, (a + b)/2."""
+    children = [(child.tag.removeprefix(_MATH), formula(child)) for child in element if isinstance(child.tag, str)]
+    parts = dict(children)
+    match element.tag.removeprefix(_MATH):
+        case "t":
+            return element.text or ""
+        case "f":
+            return f"{_grouped(parts.get('num', ''))}/{_grouped(parts.get('den', ''))}"
+        case "sSup":
+            exponent = parts.get("sup", "")
+            above = raised(exponent)
+            return _grouped(parts.get("e", "")) + (f"^{_grouped(exponent)}" if above == exponent else above)
+        case "rad":
+            return f"√{_grouped(parts.get('e', ''))}"
+        case "d":
+            inner = ", ".join(text for name, text in children if name == "e")
+            return _bracket(element, "begChr", "(") + inner + _bracket(element, "endChr", ")")
+    return "".join(text for _, text in children)
+
+
+def _bracket(element: Any, which: str, usual: str) -> str:
+    mark = element.find(f"{_MATH}dPr/{_MATH}{which}")
+    return usual if mark is None else mark.get(f"{_MATH}val", usual)
+
+
+def _grouped(text: str) -> str:
+    """Put what is more than one number or name in brackets."""
+    return text if _ONE.fullmatch(text) else f"({text})"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from engine.documents.document import Box
 from engine.documents.drafts import LineDraft
-from engine.documents.ocr import Image, OcrPage, load_ocr
 from engine.documents.reading_order import Fragment, Row, arrange, enclosing, join_row
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image, OcrPage
 
 _BLANK_CONTRAST = 24
 _DOUBTFUL = 0.8
@@ -20,9 +21,11 @@ _SAME_PLACE = 3.0
 
 def read_picture(image: Image, points_per_pixel: float, threads: int) -> OcrPage:
     """Read a picture of a page; a blank one is not sent to OCR."""
+    from engine.documents.ocr import OcrPage, load_ocr  # noqa: PLC0415 - loads OpenCV, which pages of text need not
+
     if int(image[::4, ::4].max()) - int(image[::4, ::4].min()) < _BLANK_CONTRAST:
         return OcrPage((), 0.0, 0.0, 0)
-    return load_ocr(threads).read(np.ascontiguousarray(image), points_per_pixel)
+    return load_ocr(threads).read(image, points_per_pixel)
 
 
 def page_lines(fragments: Iterable[Fragment], rules: Sequence[Box] = ()) -> list[LineDraft]:

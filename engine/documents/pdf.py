@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from engine.documents.document import Box, OutlineEntry, Table
 from engine.documents.drafts import ChildFailure, ChildFile, Contents, LineDraft, PageDraft, Progress
 from engine.documents.extracted import Scratch
-from engine.documents.mupdf import MUPDF_ERRORS, first_line, pymupdf
-from engine.documents.ocr import Image, OcrPage
+from engine.documents.mupdf import MUPDF_ERRORS, first_line, picture_of, pymupdf
 from engine.documents.ocr_choice import added_by_ocr, need_of_ocr, ocr_is_better
 from engine.documents.options import ParseOptions
 from engine.documents.pages import mostly_ocr, ocr_doubts, page_lines, read_picture, with_hidden
 from engine.documents.pdf_text import WIDGET_ERRORS, TextLayer, read_text_layer
+from engine.documents.raised import raised
 from engine.errors import DocumentError
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image, OcrPage
 
 # Tables of a PDF page, where ruling lines make them likely.
 #
@@ -35,7 +36,18 @@ def find_tables(page: Any, number: int, layer: TextLayer) -> list[Table]:
     if not _LEAST_RULES <= len(layer.rules) <= _MOST_RULES:
         return []
     tables = page.find_tables(use_layout=False).tables
-    return [_table(table, number) for table in tables if table.row_count >= 2 and table.col_count >= 2]
+    large = [table for table in tables if table.row_count >= 2 and table.col_count >= 2]
+    if large:
+        _write_raised(large[0]._chars, layer.raised)  # all tables of a page have the same characters
+    return [_table(table, number) for table in large]
+
+
+def _write_raised(characters: Iterable[dict[str, Any]], boxes: Sequence[Box]) -> None:
+    """Write those characters of a page that stand in boxes of raised digits as such."""
+    for character in characters if boxes else ():
+        x, y = (character["x0"] + character["x1"]) / 2, (character["top"] + character["bottom"]) / 2
+        if any(box.x0 <= x <= box.x1 and box.y0 <= y <= box.y1 for box in boxes):
+            character["text"] = raised(character["text"])
 
 
 def _table(table: Any, number: int) -> Table:
@@ -158,9 +170,7 @@ def render_page(page: Any, dpi: float, max_pixels: int) -> tuple[Image, float]:
     zoom = min(dpi / 72, (max_pixels / points) ** 0.5)
     # A scale below one pixel per page side would make an empty picture.
     zoom = max(zoom, 1 / max(min(page.rect.width, page.rect.height), 1.0))
-    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
-    picture = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
-    return picture[:, :, ::-1], 1 / zoom
+    return picture_of(page, zoom)[:, :, ::-1], 1 / zoom
 
 
 def _page_count(pdf: Any) -> int:

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from engine.documents.document import Hidden
-from engine.documents.mupdf import MUPDF_ERRORS, pymupdf
-from engine.documents.ocr import Image
+from engine.documents.mupdf import MUPDF_ERRORS, picture_of, pymupdf
+
+if TYPE_CHECKING:
+    from engine.documents.ocr import Image
 
 Place = tuple[float, float, str]
 """A character: where its baseline begins, in points of the page before it is turned, and what it is."""
@@ -142,6 +142,8 @@ def _has_covered(log: Sequence[tuple[str, Any]], covers: Sequence[_Cover]) -> bo
     """Say whether something was painted over text later, as far as bounds tell."""
     if not covers:
         return False
+    import numpy as np  # noqa: PLC0415 - a tenth of a second, and pages of mere text need it not
+
     boxes = np.array([cover.box for cover in covers], float)
     orders = np.array([cover.order for cover in covers])
     for order, (what, box) in enumerate(log):
@@ -176,7 +178,7 @@ class _Page:
         certain = [c for c in candidates if c.kind in ("off_page", "tiny")]
         doubtful = [c for c in candidates if c.kind not in ("off_page", "tiny")]
         if doubtful:
-            picture = _picture(self._page, self._zoom)
+            picture = picture_of(self._page, self._zoom)
             turn = self._page.rotation_matrix
             even = [c for c in doubtful if self._is_even(c, picture, turn)]
             rest = [c for c in doubtful if c.cover is not None and c.has_ink and c not in even]
@@ -273,17 +275,17 @@ class _Page:
                 copy.insert_pdf(self._page.parent, from_page=number, to_page=number)
                 page = copy[0]
                 page.set_rotation(0)
-                before = _picture(page, self._zoom)
+                before = picture_of(page, self._zoom)
                 for candidate in candidates:
                     for region in candidate.regions:
                         page.add_redact_annot(pymupdf.Rect(_shrunk(region, 0.5)), fill=False, cross_out=False)
                 page.apply_redactions(images=0, graphics=0, text=0)
-                after = _picture(page, self._zoom)
+                after = picture_of(page, self._zoom)
         except MUPDF_ERRORS:  # a damaged page: nothing is claimed about it
             return []
         if before.shape != after.shape:
             return []
-        change = np.abs(before.astype(np.int16) - after)
+        change = abs(before.astype("int16") - after)
         return [c for c in candidates if all(self._is_unneeded(c, region, change, after) for region in c.regions)]
 
     def _is_unneeded(self, candidate: _Candidate, region: Any, change: Any, after: Image) -> bool:
@@ -300,11 +302,6 @@ def _place(origin: Sequence[float], character: str) -> Place:
 
 def _has_ink(span: Mapping[str, Any]) -> bool:
     return bool(span["type"] != _INVISIBLE_MODE and span["opacity"] > _TRANSPARENT)
-
-
-def _picture(page: Any, zoom: float) -> Image:
-    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
-    return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
 
 
 def _part(picture: Any, box: Any, zoom: float) -> Any:

@@ -43,14 +43,15 @@ class TextLayer:
     """What a page holds besides pictures of text.
 
     `fragments` are its visible text, `hidden` what a reader of the page does not see, `notes` what annotations and form
-    fields say besides; `doubts` what of these could not be read. `rules` are ruling lines,
-    `image_share` the share 0..1 of the page covered by pictures, and `unread_share` the share covered by pictures on
-    which the layer has no text. `has_drawings` says whether vector paths are drawn.
+    fields say besides; `doubts` what of these could not be read. `rules` are ruling lines, `raised` the places of
+    raised digits, `image_share` the share 0..1 of the page covered by pictures, and `unread_share` the share covered by
+    pictures on which the layer has no text. `has_drawings` says whether vector paths are drawn.
     """
 
     fragments: tuple[Fragment, ...]
     hidden: tuple[Fragment, ...]
     rules: tuple[Box, ...]
+    raised: tuple[Box, ...]
     image_share: float
     unread_share: float
     has_drawings: bool
@@ -92,6 +93,7 @@ def read_text_layer(page: Any) -> TextLayer:
         fragments=tuple(fragments),
         hidden=tuple(fragment for fragment in every if fragment.hidden is not None),
         rules=_rules(paths, matrix) if len(paths) <= _MANY_PATHS else (),
+        raised=tuple(_box(pymupdf.Rect(span["bbox"]) * matrix) for line in lines for span in _raised_digits(line)),
         image_share=image_share,
         unread_share=min(1.0, sum(_area(image) for image in images if not _has_text(image, fragments)) / area),
         has_drawings=bool(paths),
@@ -144,6 +146,12 @@ def _texts(line: Mapping[str, Any]) -> list[str]:
             text = raised(text)
         texts.append(text)
     return texts
+
+
+def _raised_digits(line: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans of a line whose digits are written as raised ones."""
+    spans = zip(line["spans"], _texts(line), strict=True)
+    return (span for span, text in spans if text != _text_of(span))
 
 
 def _is_raised(span: Mapping[str, Any], base: Mapping[str, Any], direction: tuple[float, float]) -> bool:

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import psutil
-
 from engine.documents.answers import (
     LONGEST_LINE,
     ReportedError,
@@ -33,11 +31,10 @@ from engine.documents.options import ParseOptions
 from engine.documents.parsers import RESULT, ROWS, cage_line, child_command, child_environment
 from engine.documents.unpacking import Share
 from engine.errors import DocumentError
-from engine.finishing import to_the_end
+from engine.finishing import Usage, end_process, start_process, to_the_end, usage_of
 from engine.rows import DocumentId
 
 _WATCH_SECONDS = 0.2
-_GOODBYE_SECONDS = 2.0
 _JOBS_PER_CHILD = 200
 _PATIENCE = 4
 _LONGEST_PATH = 4096
@@ -194,19 +191,14 @@ class _Child:
 
         What has begun to start when the caller is cancelled is started, then ended.
         """
-        starting = asyncio.ensure_future(_start_process(threads, folder))
-        try:
-            child = cls(await to_the_end(starting), folder, reads)
-        except asyncio.CancelledError:
-            await to_the_end(cls(starting.result(), folder, reads, is_busy=True).close())
-            raise
+        child = cls(await start_process(_start_process(threads, folder)), folder, reads)
         await child.send(cage_line(folder, reads))
         return child
 
     def is_fit(self, options: ParseOptions) -> bool:
         """Say whether the child can take another file."""
-        alive = self.process.returncode is None and not self.is_busy
-        return alive and self.jobs < _JOBS_PER_CHILD and self.usage().resident_bytes < options.memory_bytes / 2
+        is_idle = self.process.returncode is None and not self.is_busy and self.jobs < _JOBS_PER_CHILD
+        return is_idle and usage_of(self.process).resident_bytes < options.memory_bytes / 2
 
     async def run(self, command: dict[str, Any], options: ParseOptions) -> None:
         """Send a command and wait for its end within the limits; raise DocumentError."""
@@ -222,30 +214,7 @@ class _Child:
 
     async def close(self) -> None:
         """End the process: politely when it is idle, at once when it is busy."""
-        stdin, stdout = self.process.stdin, self.process.stdout
-        if stdin is not None:
-            stdin.close()
-        if self.is_busy:
-            self._kill()
-        try:
-            await asyncio.wait_for(self.process.wait(), _GOODBYE_SECONDS)
-        except TimeoutError:
-            self._kill()
-            await self.process.wait()
-        while stdout is not None and await stdout.read(2**20):
-            pass
-        if stdin is not None:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                await stdin.wait_closed()
-
-    def usage(self) -> _Usage:
-        """Return what the process has used; nothing when it is gone."""
-        try:
-            process = psutil.Process(self.process.pid)
-            times = process.cpu_times()
-            return _Usage(int(process.memory_info().rss), times.user + times.system)
-        except psutil.Error:
-            return _Usage(0, 0.0)
+        await end_process(self.process, at_once=self.is_busy)
 
     async def send(self, line: bytes) -> None:
         """Write a line to its input."""
@@ -257,7 +226,7 @@ class _Child:
 
     async def _follow(self, options: ParseOptions) -> None:
         """Read answers until the last; watch time and memory meanwhile."""
-        watch = _Watch(options, self.usage())
+        watch = _Watch(options, usage_of(self.process))
         if self.process.stdout is None:
             raise RuntimeError("a child is started with a pipe as stdout")
         while True:
@@ -266,7 +235,7 @@ class _Child:
                 while not reading.done():
                     await asyncio.wait([reading], timeout=_WATCH_SECONDS)
                     if not reading.done():
-                        watch.check(self.usage())
+                        watch.check(usage_of(self.process))
             finally:
                 reading.cancel()
             try:
@@ -275,7 +244,7 @@ class _Child:
                 raise strange("a line without an end") from error
             if not line:
                 raise await self._death()
-            if watch.take(read_line(line), self.usage()):
+            if watch.take(read_line(line), usage_of(self.process)):
                 return
 
     async def _death(self) -> DocumentError:
@@ -286,10 +255,6 @@ class _Child:
             reason="crashed",
             advice="Open the file in another program and save it again, or leave it out.",
         )
-
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
 
 
 async def _start_process(threads: int, folder: Path) -> asyncio.subprocess.Process:
@@ -303,14 +268,6 @@ async def _start_process(threads: int, folder: Path) -> asyncio.subprocess.Proce
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Usage:
-    """Resident memory and the processor seconds since the process started."""
-
-    resident_bytes: int
-    cpu_seconds: float
-
-
 class _Watch:
     """The limits of one file as it is read.
 
@@ -318,18 +275,18 @@ class _Watch:
     waits for ever uses none, so the clock is watched too, with four times the limit.
     """
 
-    def __init__(self, options: ParseOptions, usage: _Usage) -> None:
+    def __init__(self, options: ParseOptions, usage: Usage) -> None:
         self._options = options
         self._started = self._moved = (usage.cpu_seconds, time.monotonic())
         self._steps = 2
 
-    def take(self, message: dict[str, Any], usage: _Usage) -> bool:
+    def take(self, message: dict[str, Any], usage: Usage) -> bool:
         """Note an answer of the child; return True for the last."""
         self._moved = (usage.cpu_seconds, time.monotonic())
         self._steps += message.get("pages", 0)
         return "done" in message
 
-    def check(self, usage: _Usage) -> None:
+    def check(self, usage: Usage) -> None:
         """Raise DocumentError (timeout, out_of_memory) when a limit is crossed."""
         step = self._options.step_seconds
         if self._is_over(self._moved, usage, step) or self._is_over(self._started, usage, step * self._steps):
@@ -346,7 +303,7 @@ class _Watch:
                 advice="Split it into smaller files and read those.",
             )
 
-    def _is_over(self, since: tuple[float, float], usage: _Usage, seconds: float) -> bool:
+    def _is_over(self, since: tuple[float, float], usage: Usage, seconds: float) -> bool:
         worked, waited = usage.cpu_seconds - since[0], time.monotonic() - since[1]
         return worked > seconds or waited > _PATIENCE * seconds
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.encoding import decode, encoding_of
+from engine.documents.encoding import decode, encoding_of, well_formed
 from engine.errors import DocumentError
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 64 * 1024 * 1024
 _BLOCK = 64 * 1024
+_HALF_OF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _LOOKED_AT_ROWS = 20
 _NAMED_DELIMITER = re.compile(r'"?sep=([^\w\s"\x00-\x1f]|\t)"?\s*', re.IGNORECASE)
 """The first line of some files, for Excel."""
@@ -158,13 +159,14 @@ class _Decoder:
     """Reads the JSON values of one file."""
 
     def __init__(self, strict: bool) -> None:
-        self._pairs = _refuse_repeats if strict else None
+        self._pairs = _refuse_repeats if strict else _keep_repeats
         self._strict = strict
         self._first: type | None = None
 
     def read(self, text: str, name: str, lines_before: int) -> Any:
         try:
-            return json.loads(text, object_pairs_hook=self._pairs, parse_constant=lambda _: None, parse_float=_finite)
+            value = json.loads(text, object_pairs_hook=self._pairs, parse_constant=lambda _: None, parse_float=_finite)
+            return _well_formed(value) if _HALF_OF_PAIR.search(text) else value
         except json.JSONDecodeError as error:
             place = f"line {lines_before + error.lineno}, column {error.colno}"
             raise DocumentError(
@@ -199,6 +201,15 @@ def _finite(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _well_formed(value: Any) -> Any:
+    """Return a value whose texts and keys can be written as UTF-8."""
+    if isinstance(value, dict):
+        return {well_formed(key): _well_formed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_well_formed(inner) for inner in value]
+    return well_formed(value) if isinstance(value, str) else value
+
+
 class _RepeatedKey(Exception):
     """An object has a key twice; the argument is the key."""
 
@@ -212,6 +223,14 @@ def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise _RepeatedKey(key)
             seen.add(key)
     return mapping
+
+
+def _keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; a key that is there again gets a number, as a column does (`name_2`)."""
+    mapping = dict(pairs)
+    if len(mapping) == len(pairs):
+        return mapping
+    return dict(zip(column_names([key for key, _ in pairs]), (value for _, value in pairs), strict=True))
 
 
 _READERS = {"csv": _csv_rows, "json": _json_rows, "jsonl": _jsonl_rows}

@@ -22,6 +22,9 @@ from engine.documents.parsers import cage_line, child_command, child_environment
 from engine.errors import DocumentError
 from models.fence.attempt import Attempt
 
+WITH_PAGES = frozenset(("pdf", "image"))
+"""The kinds of files whose pages can be drawn."""
+
 PNG = b"\x89PNG\r\n\x1a\n"
 """How every such picture begins."""
 
@@ -61,6 +64,15 @@ def render_page(  # noqa: PLR0913 - what is drawn, and how
         }
         drawer.ask(command)
         shutil.move(plain_output(picture, PNG), out)
+
+
+def no_pages(kind: str) -> DocumentError:
+    """Make the error for a file of a kind whose pages cannot be drawn."""
+    return DocumentError(
+        f"a file of kind {kind} has no pages to show as a picture",
+        reason="no_page_image",
+        advice="Show its lines instead.",
+    )
 
 
 def try_from_child() -> Attempt:

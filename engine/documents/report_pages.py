@@ -26,6 +26,7 @@ _CSS = """
 h1 { font-size: 18px; margin: 0 0 2px 0; } h2 { font-size: 13px; margin: 14px 0 4px 0; }
 p { margin: 2px 0; } .faint { color: #5f5f5b; } .missing { color: #a01818; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: 2px 6px 2px 0; text-align: left; }
+th { overflow-wrap: normal; }
 .marked { background-color: #ffe08a; } .line { font-family: monospace; font-size: 9px; }
 """
 

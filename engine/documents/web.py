@@ -16,6 +16,7 @@ from bs4.element import NavigableString, PageElement, PreformattedString
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
 from engine.documents.encoding import decode, decode_declared
+from engine.documents.office import were
 from engine.documents.raised import raised
 
 # Whether a reader of an HTML page sees a text: what the `style` and the attributes of its elements say.
@@ -145,6 +146,8 @@ h1 h2 h3 h4 h5 h6 header hr html li main nav ol option p pre section summary tab
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _CELLS = frozenset(("td", "th"))
+_DIGITS_OF_SPAN: Final = 3
+_FRAMES: Final = ("frame", "iframe")
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?\s*([\w-]+)", re.I)
 _WIDE = ("utf-16", "utf-32")
 _TICKS = frozenset(("checkbox", "radio"))
@@ -160,9 +163,26 @@ def parse_html(data: bytes) -> Contents:
     text, encoding, warnings = _decode(data)
     soup = _soup(text)
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
+    warnings += _unread(soup)
     page = PageDraft(list(_lines(soup)), reason="HTML file")
+    if not page.lines:
+        warnings.append("no text was found; open it in a browser, and print what is shown to a PDF")
     metadata = [("encoding", encoding)] + ([("title", title)] if title else [])
     return Contents([page], metadata=metadata, warnings=warnings)
+
+
+def _unread(soup: BeautifulSoup) -> list[str]:
+    """Name the pictures and the framed pages, of which nothing is read."""
+    pictures = sum(not _is_dot(picture) for picture in soup.find_all("img"))
+    pictures += sum(drawing.find("text") is not None for drawing in soup.find_all("svg"))
+    frames = sum(not _is_dot(frame) for frame in soup.find_all(_FRAMES))
+    counts = ((pictures, "picture"), (frames, "framed page"))
+    return [f"{were(number, what)} not read" for number, what in counts if number]
+
+
+def _is_dot(element: Tag) -> bool:
+    """Say whether a picture or frame is too small to show anything, as those that only count who reads a page."""
+    return any(str(element.get(side) or "") in ("0", "1", "2", "3") for side in ("width", "height"))
 
 
 def visible_text(html: str) -> str:
@@ -199,6 +219,8 @@ def _lines(soup: BeautifulSoup) -> Iterator[LineDraft]:
     for tag in soup.find_all(_INVISIBLE):
         tag.extract()
     _fill_in(soup)
+    for table in soup.find_all("table"):
+        _fill_spans(soup, table)
     for text in [text for above in soup.find_all("sup") for text in above.find_all(string=True)]:
         if not isinstance(text, PreformattedString):  # no comment
             text.replace_with(raised(text))
@@ -232,6 +254,32 @@ def _chosen(choice: Tag) -> str:
         drops_down = str(choice.get("size") or "1") in ("0", "1")
         selected = selected[-1:] or (options[:1] if drops_down else [])
     return ", ".join(" ".join(option.get_text().split()) or str(option.get("label") or "") for option in selected)
+
+
+def _fill_spans(soup: BeautifulSoup, table: Tag) -> None:
+    """Put an empty cell where one of a row above reaches down, so that the others stay in their columns."""
+    if table.find(_CELLS, rowspan=True) is None:
+        return
+    below: dict[int, int] = {}  # by column, the rows that are still covered
+    for row in table.find_all("tr"):
+        if row.find_parent("table") is not table:
+            continue
+        covered, below = below, {column: rows - 1 for column, rows in below.items() if rows > 1}
+        column = 0
+        for cell in row.find_all(_CELLS, recursive=False):
+            while column in covered:
+                cell.insert_before(soup.new_tag("td"))
+                column += 1
+            width = _span(cell, "colspan")
+            if (rows := _span(cell, "rowspan")) > 1:
+                below |= dict.fromkeys(range(column, column + width), rows - 1)
+            column += width
+
+
+def _span(cell: Tag, name: str) -> int:
+    number = str(cell.get(name) or "")
+    is_number = number.isascii() and number.isdigit() and len(number) <= _DIGITS_OF_SPAN
+    return max(int(number), 1) if is_number else 1
 
 
 class _LineWriter:

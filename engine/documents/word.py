@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,17 @@ from docx.parts.document import DocumentPart
 
 from engine.documents.document import Hidden
 from engine.documents.drafts import Contents, LineDraft, PageDraft
-from engine.documents.office import DRAWN, FALLBACK, counted, is_fallback, read_xml, reading_office, were
+from engine.documents.office import (
+    DRAWN,
+    FALLBACK,
+    FORMULA,
+    counted,
+    formula,
+    is_fallback,
+    read_xml,
+    reading_office,
+    were,
+)
 from engine.documents.options import ParseOptions
 from engine.documents.raised import raised
 
@@ -31,6 +42,7 @@ _OFF: Final = ("0", "false", "off")
 _PLAIN_TABLES: Final = (None, "TableGrid", "TableNormal")
 _FLOATING: Final = (qn("wp:anchor"), qn("w:pict"))
 _NO_FILL: Final = (None, "auto", _WHITE)
+_TEXTS: Final = (qn("w:t"), qn("w:delText"))
 _MOST_STYLES: Final = 20
 """How many styles one may be based on, one on the other; a ring of them ends here."""
 
@@ -44,6 +56,7 @@ class Looks:
         ground = document.element.find(qn("w:background"))
         self._has_white_pages = ground is None or ground.get(qn("w:color"), "auto").upper() in _NO_FILL
         self._floating: dict[Any, bool] = {}
+        self._in_codes: dict[Any, set[Any]] = {}
 
     def hidden(self, run: Any) -> Hidden | None:
         """Say how a run is hidden; None where it is seen."""
@@ -55,6 +68,13 @@ class Looks:
         if colour is None or colour.get(qn("w:val"), "").upper() != _WHITE:
             return None
         return "white" if self._is_on_white(run, paragraph, properties) else None
+
+    def is_in_code(self, text: Any) -> bool:
+        """Say whether a text is only there for the code of a field, which shows another one."""
+        part = text.getroottree().getroot()
+        if part not in self._in_codes:
+            self._in_codes[part] = set(_in_codes(part))
+        return text in self._in_codes[part]
 
     def is_raised(self, run: Any) -> bool:
         """Say whether a run with a digit stands above the line."""
@@ -106,6 +126,26 @@ class Looks:
         return self._floating[part]
 
 
+def _in_codes(part: Any) -> Iterator[Any]:
+    """Yield the texts in codes of fields: results of fields in these, as in { IF { MERGEFIELD a } = "f" "her" "his" }.
+
+    A code ends where the result begins, or with the field; of a field without an end nothing is taken for its code.
+    """
+    fields: list[list[Any] | None] = []
+    for element in part.iter(qn("w:fldChar"), *_TEXTS):
+        kind = element.get(qn("w:fldCharType"))
+        if element.tag in _TEXTS:
+            for code in fields:
+                if code is not None:
+                    code.append(element)
+        elif kind == "begin":
+            fields.append([])
+        elif fields:
+            yield from fields.pop() or ()
+            if kind == "separate":
+                fields.append(None)
+
+
 def _is_usual(style: Any) -> bool:
     return bool(style.get(qn("w:default")) == "1" and style.get(qn("w:type")) != "table")
 
@@ -136,7 +176,6 @@ def _fill(shading: Any) -> str | None:
 
 _COMMENT = "Comment"
 _SHOWN, _DELETED = "shown", "deleted"
-_TEXTS = (qn("w:t"), qn("w:delText"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
 _HIDDEN: Final[tuple[Hidden, ...]] = ("invisible", "white")
 _NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": _COMMENT}
 _CONTAINERS = frozenset(
@@ -144,6 +183,7 @@ _CONTAINERS = frozenset(
     for tag in ("w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "w:txbxContent", "w:body")
 )
 _STORIES = (*_NOTES, "header", "footer")
+_EMBEDDED: Final = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _PICTURES = (qn("a:blip"), "{urn:schemas-microsoft-com:vml}imagedata", *DRAWN)
 _BREAKS = {qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _SKIPPED = frozenset((FALLBACK, qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr")))
@@ -178,9 +218,12 @@ def _open(path: Path) -> Any:
 def _left_out(document: Any, looks: Looks) -> list[str]:
     """Say what of the body, the headers and footers, and the notes is not in the text."""
     stories = list(_stories(document))
-    pictures = sum(not is_fallback(picture) for story in stories for picture in story.iter(*_PICTURES))
+    pictures = sum(_is_picture(picture) for story in stories for picture in story.iter(*_PICTURES))
+    embedded = sum(not is_fallback(file) for story in stories for file in story.iter(_EMBEDDED))
     inserted = sum(1 for story in stories for _ in story.iter(qn("w:altChunk")))
     warnings = [f"{were(pictures, 'picture')} not read"] if pictures else []
+    if embedded:
+        warnings.append(f"{were(embedded, 'embedded file')} not read; save it as a file of its own")
     if inserted:
         advice = "open the document in Word and save it again, which makes their text part of its own"
         warnings.append(f"{were(inserted, 'inserted file')} not read; {advice}")
@@ -188,6 +231,12 @@ def _left_out(document: Any, looks: Looks) -> list[str]:
         verb = "is" if numbers == 1 else "are"
         warnings.append(f"{counted(numbers, 'automatic number')} of paragraphs {verb} not in the text")
     return warnings
+
+
+def _is_picture(picture: Any) -> bool:
+    """Say whether a picture is more than the icon of an embedded file, or a fallback."""
+    inside = (ancestor.find(_EMBEDDED) for ancestor in picture.iterancestors(qn("w:object")))
+    return not is_fallback(picture) and all(file is None for file in inside)
 
 
 def _automatic_numbers(document: Any, stories: Iterable[Any], looks: Looks) -> int:
@@ -245,17 +294,25 @@ def _document_lines(document: Any, looks: Looks) -> Iterator[LineDraft]:
 
 
 def _margin_lines(document: Any, which: str, looks: Looks) -> Iterator[LineDraft]:
-    """Yield each distinct header (or footer) once, however many sections repeat it."""
+    """Yield each distinct header (or footer) once, however many sections repeat it.
+
+    That of the first page, and that of even pages, are in a file also where no page shows them any more.
+    """
     seen = set()
+    shows = {
+        f"first_page_{which}": any(section.different_first_page_header_footer for section in document.sections),
+        which: True,
+        f"even_page_{which}": document.settings.odd_and_even_pages_header_footer,
+    }
     for section in document.sections:
-        for name in (f"first_page_{which}", which, f"even_page_{which}"):
+        for name, is_shown in shows.items():
             margin = getattr(section, name)
             if margin.is_linked_to_previous:
                 continue
             lines = tuple(_block_lines(margin._element, looks))
             if lines not in seen:
                 seen.add(lines)
-                yield from lines
+                yield from (line if is_shown else replace(line, hidden=line.hidden or "invisible") for line in lines)
 
 
 def _block_lines(parent: Any, looks: Looks) -> Iterator[LineDraft]:
@@ -293,7 +350,7 @@ def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str
     """Yield the text of runs, hyperlinks, insertions and deletions, each with how it is shown; not of text boxes."""
     for child in element:
         if child.tag in _TEXTS:
-            yield how, child.text or ""
+            yield how, "" if looks.is_in_code(child) else child.text or ""
         elif child.tag in _BREAKS:
             yield how, _BREAKS[child.tag]
         elif child.tag in _SIGNS:
@@ -337,8 +394,9 @@ _SIGNS: Final[Mapping[str, Callable[[Any], str]]] = {
     qn("w:checkBox"): _check_box,
     qn("w:ddList"): _choice,
     qn("w:sym"): _symbol,
+    FORMULA: formula,
 }
-"""Fields of forms, and signs, by what they show."""
+"""Fields of forms, signs and formulas, by what they show."""
 
 
 def _text_boxes(paragraph: Any) -> Iterator[Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,6 +121,14 @@ def _parsed(archive: zipfile.ZipFile, path: str) -> Any:
 
 _NAMED = 10
 _ZEROS = re.compile(r"0[0 -]*0")
+_DIGITS = 15
+"""So many digits of a number a sheet keeps: 0.1 + 0.2 is 0.3."""
+_FORM = re.compile(
+    r"""(?P<digits>[0#?][0#?.,]*|General)|(?P<end>;)|"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|"""
+    r"""\[\$(?P<currency>[^\]-]*)(?:-[^\]]*)?\]|\[(?![<>=])[^\]]*\]|(?P<plain>[$€£¥%+\-() ])|(?P<other>.)""",
+    re.DOTALL,
+)
+"""The parts of a format of numbers, as of `_("$"* #,##0.00_);[Red]\\-0" km"`. What is behind `;` is not looked at."""
 
 
 def parse_workbook(path: Path, options: ParseOptions) -> Contents:
@@ -135,7 +145,7 @@ def parse_workbook(path: Path, options: ParseOptions) -> Contents:
         for sheet in [*sheets, *hidden]:
             how: Hidden | None = "invisible" if sheet in hidden else None
             lines = [sheet.title] if len(sheets) > 1 or how else []
-            lines += [" | ".join(_plain(cell) for cell in cells) for cells in _rows(sheet)]
+            lines += [" | ".join(_plain(cell) for cell in cells) for cells in _rows(sheet, _shown)]
             remains = sheet_remains(book._archive, sheet._worksheet_path)
             lines += [f"[comment {cell}] {text}" for cell, text in remains.comments]
             lines += [f"[text box] {text}" for text in remains.texts]
@@ -210,11 +220,11 @@ def _named(book: Any, name: str) -> Any:
     return sheets[name]
 
 
-def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Yield the cells of each row that has any, without the empty ones at its end."""
+def _rows(sheet: Any, read: Callable[[Any], Any]) -> Iterator[list[Any]]:
+    """Yield the cells of each row that has any, each as `read` gives it, without the empty ones at its end."""
     sheet.reset_dimensions()  # files may claim a million columns
     for row in sheet.iter_rows():
-        cells = [_shown(cell) for cell in row]
+        cells = [read(cell) for cell in row]
         while cells and cells[-1] in (None, ""):
             cells.pop()
         if cells:
@@ -224,7 +234,7 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
 def _named_rows(sheet: Any) -> Iterator[dict[str, Any]]:
     header: list[str] = []
     named: set[str] = set()
-    for cells in _rows(sheet):
+    for cells in _rows(sheet, _value):
         if not header:
             texts = [_plain(cell) for cell in cells]
             header = column_names(texts)
@@ -235,7 +245,7 @@ def _named_rows(sheet: Any) -> Iterator[dict[str, Any]]:
         yield {n: v for n, v in zip(header, filled, strict=True) if n in named or v is not None}
 
 
-def _shown(cell: Any) -> Any:
+def _value(cell: Any) -> Any:
     """Return the value of a cell; a whole number that is shown with leading zeros (02139) as the text that is shown."""
     value = cell.value
     if type(value) is int and value >= 0 and (form := _zeros(cell.number_format)):
@@ -257,7 +267,52 @@ def _json(value: Any) -> Any:
         return value.date().isoformat() if value.time() == time() else value.isoformat()
     if isinstance(value, date | time):
         return value.isoformat()
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _duration(value: timedelta) -> str:
+    """Write a duration in hours, as sheets do: 25:30:00."""
+    minutes, seconds = divmod(abs(value), timedelta(minutes=1))
+    rest = f"{seconds.total_seconds():09.6f}".removesuffix(".000000")
+    return f"{'-' if value < timedelta() else ''}{minutes // 60}:{minutes % 60:02}:{rest}"
+
+
+def _shown(cell: Any) -> Any:
+    """Return the value of a cell; a number with what its sheet writes beside it: 25%, $1200.5, 5 km, No. 0017."""
+    value = _value(cell)
+    if isinstance(value, bool):
+        return str(value).upper()
+    if not isinstance(value, int | float):
+        return value
+    before, after, least = _signs(cell.number_format)
+    number = Decimal(f"{abs(value):.{_DIGITS}g}" if isinstance(value, float) else abs(value))
+    if "%" in before + after:
+        number = (100 * number).normalize()
+    text = f"{number:f}".zfill(least) if not number or 1e-6 <= number < 1e21 else str(number)
+    return f"-{before.lstrip('+-')}{text}{after}" if value < 0 else f"{before}{text}{after}"
+
+
+@lru_cache(maxsize=1000)
+def _signs(form: str) -> tuple[str, str, int]:
+    """Return what a format of numbers writes before and behind them, and how many digits of a whole number at least.
+
+    Nothing for one that writes between the digits (phone numbers, fractions), counts in thousands, or has conditions.
+    """
+    signs, digits = ["", ""], ""
+    for token in _FORM.finditer(form):
+        if token["end"]:
+            break
+        if token["other"] or (token["digits"] and (digits or token["digits"].endswith(","))):
+            return "", "", 0
+        digits = digits or token["digits"] or ""
+        signs[bool(digits)] += token["quoted"] or token["escaped"] or token["currency"] or token["plain"] or ""
+    if not digits:
+        return "", "", 0
+    return signs[0].lstrip(), signs[1].rstrip(), len(digits) if set(digits) == {"0"} else 0
 
 
 def _plain(cell: Any) -> str:

@@ -110,7 +110,7 @@ def _estimate_lines(
     prompt, read, sampled = whole.prompt_tokens, whole.read_tokens, whole.sampled_tokens
     yield (
         f"  In all: {whole.calls.text()} calls, {prompt.text()} prompt tokens, of which {read.text()} are read "
-        f"(what prompts begin with alike is read once), {sampled.text()} tokens written"
+        f"(a beginning that prompts share is read once), {sampled.text()} tokens written"
     )
     yield from _time_lines(whole, model, rates)
     if machines or corpus.given:
@@ -150,10 +150,10 @@ def _time_lines(total: Total, model: str, rates: Rates | None) -> Iterator[str]:
     shown = model or "the default model"
     if rates is None:
         command = f"{HOW_TO_MEASURE} {model}".strip()
-        yield f"  Minutes: not known, for {shown} was not measured on this machine: `{command}`"
+        yield f"  Minutes: not known, because {shown} was not measured on this machine: `{command}`"
         return
     likely, most = (seconds / 60 for seconds in total.seconds(rates))
-    longest = f", at most {most:,.1f}" if math.isfinite(most) else ", how many at most is not known"
+    longest = f", at most {most:,.1f}" if math.isfinite(most) else ", at most not known"
     yield f"  Minutes: about {likely:,.1f}" + ("" if total.calls.low == total.calls.high else longest)
     yield (
         f"  {shown} reads {rates.prompt_per_second:,.0f} and writes {rates.sampled_per_second:,.0f} tokens a second "

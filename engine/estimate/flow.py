@@ -84,7 +84,7 @@ def total(parts: Iterable[Guess]) -> Guess:
 class WorkEstimate:
     """One operator at one place: rows it is given, calls, and tokens of all calls together.
 
-    `read_tokens` are those of the prompts that the model reads: what prompts begin with alike is read once.
+    `read_tokens` are those of the prompts that the model reads: a beginning that prompts share is read once.
     """
 
     work: Work

@@ -169,8 +169,8 @@ def _documents(dataset: Dataset, folder: Path, case: Case | None, looked: Looked
     assumed = ""
     if guessed:
         assumed = (
-            f"{dataset.name}: the text of {guessed} of {len(items)} files is guessed from their size, for they are in "
-            f"no case yet; `redwell ingest` reads them"
+            f"{dataset.name}: the text of {guessed} of {len(items)} files is guessed from their size, because they "
+            f"are in no case yet; `redwell ingest` reads them"
         )
     return Source(dataset.name, items, assumed)
 

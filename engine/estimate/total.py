@@ -19,7 +19,7 @@ from models.rates import Rates, load_rates
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The sums. Of the prompt tokens `read` are computed: what prompts begin with alike is read once."""
+    """The sums. Of the prompt tokens `read` are computed: a beginning that prompts share is read once."""
 
     calls: Guess
     prompt_tokens: Guess

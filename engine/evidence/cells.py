@@ -64,11 +64,7 @@ class _Lineage:
     """The rows behind one output row, ready to be asked for the evidence of its leaves."""
 
     def __init__(
-        self,
-        row: Row,
-        ancestors: Sequence[Row],
-        index_of: IndexOf,
-        shown: Sequence[tuple[DocumentId, Span | None]],
+        self, row: Row, ancestors: Sequence[Row], index_of: IndexOf, shown: Sequence[tuple[DocumentId, Span | None]]
     ) -> None:
         self._row = row
         self._shown = [(index_of(document), span) for document, span in shown]

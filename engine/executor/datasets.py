@@ -266,10 +266,7 @@ def _wanted_text(dataset: Dataset) -> str:
 
 
 def _documents(
-    dataset: Dataset,
-    documents: Iterable[tuple[Document, str]],
-    fates: list[DocumentRecord],
-    removed: Collection[str],
+    dataset: Dataset, documents: Iterable[tuple[Document, str]], fates: list[DocumentRecord], removed: Collection[str]
 ) -> ReadDataset:
     """Make rows of documents; those without text, or that are removed from the case, are rejected with the reason."""
     reading = ReadDataset(files=fates)

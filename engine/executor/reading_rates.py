@@ -8,11 +8,14 @@ import json
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.cache_place import cache_folder, make_private_folder
+from models.cache_place import cache_folder, make_private_folder, noted, write_private
+from models.errors import ModelError
+
+RECORD = "reading_rates.json"
+"""Where it is noted."""
 
 MOST_SECONDS = 3600.0
 """Of each kind about the last hour of reading counts, so that a faster machine or version is soon believed."""
@@ -41,9 +44,8 @@ class Reading:
 def remembered_readings() -> dict[str, Reading]:
     """Return what was read on this machine by kind; empty where nothing was, or the record is damaged."""
     try:
-        body = json.loads(_file().read_text(encoding="utf-8"))
-        return {str(kind): Reading(**{key: float(n) for key, n in sums.items()}) for kind, sums in body.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return {kind: Reading(**{key: float(n) for key, n in sums.items()}) for kind, sums in noted(RECORD).items()}
+    except (ValueError, TypeError, AttributeError):
         return {}
 
 
@@ -51,17 +53,11 @@ def remember_readings(fresh: Mapping[str, Reading]) -> None:
     """Add what was read just now; a folder that cannot be written to only means worse estimates."""
     if not fresh:
         return
-    file = _file()
-    with contextlib.suppress(OSError, Timeout):
+    file = cache_folder() / RECORD
+    with contextlib.suppress(OSError, Timeout, ModelError):
         make_private_folder(file.parent)
         with FileLock(file.with_suffix(".lock"), timeout=LOCK_SECONDS):
             known = remembered_readings()
             sums = {kind: (known.get(kind, Reading()) + fresh.get(kind, Reading())) for kind in {*known, *fresh}}
             body = {kind: dataclasses.asdict(reading.shortened()) for kind, reading in sorted(sums.items())}
-            part = file.with_suffix(".part")
-            part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-            part.replace(file)
-
-
-def _file() -> Path:
-    return cache_folder() / "reading_rates.json"
+            write_private(file, json.dumps(body, indent=1) + "\n")

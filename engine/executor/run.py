@@ -269,11 +269,7 @@ class _Run:
             )
         self._emit(
             RunStarted(
-                run_id=self._run_id,
-                case=str(self._case.path),
-                model=model,
-                operators=self._names,
-                resumed=resumed,
+                run_id=self._run_id, case=str(self._case.path), model=model, operators=self._names, resumed=resumed
             )
         )
         for warning in self._loaded.warnings:

@@ -187,6 +187,8 @@ class _Check:
             message = f"{what} the field {name!r}, which nothing before it writes"
             names = list(dict.fromkeys([*_answer_fields(node, path), *flow.available]))
             advice = did_you_mean(name, names).replace("Valid here:", "Fields here:")
+            if (whole := name.partition(".")[0]) in flow.available:
+                advice = f"A key names a whole field: lift what {whole!r} holds by unnest with expand_fields."
         return self.problem(node, path, message, advice or "There are no fields at all here.", inside=(row, column))
 
     def retriever(self, node: Node, flow: _Flow) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
@@ -50,6 +51,7 @@ FAULTS = (
 
 _REMOVED_FILTERS = ("center", "format", "xmlattr", "urlize", "pprint", "random", "filesizeformat", "forceescape")
 _REMOVED_METHODS = frozenset({"format", "format_map", "center", "ljust", "rjust", "zfill", "expandtabs", "translate"})
+_METHODS = (BuiltinMethodType, MethodType)
 _TAKING_NUMBERS = (str, bytes, Mapping, list, tuple, LoopContext)
 """What has methods that make no more of a number than there is."""
 _REMOVED_GLOBALS = ("lipsum", "cycler", "joiner")
@@ -79,6 +81,22 @@ class FieldUndefined(StrictUndefined):
             fields = ", ".join(map(str, self._undefined_obj)) or "none"
             return f"there is no field {self._undefined_name!r}; the fields there are: {fields}"
         return super()._undefined_message
+
+
+class Uncalled(FieldUndefined):
+    """A method that is read and not called: in any use but a call it is missing, for a field of its name is meant."""
+
+    __slots__ = ("method",)
+
+    def __init__(self, method: Callable[..., Any], obj: Any, name: str) -> None:
+        super().__init__(obj=obj, name=name)
+        self.method = method
+
+    @property
+    def _undefined_message(self) -> str:
+        if isinstance(self._undefined_obj, Mapping):
+            return super()._undefined_message
+        return f"{self._undefined_name} is called with brackets: {self._undefined_name}()"
 
 
 def names_person(text: Any, person: Any) -> bool:
@@ -160,10 +178,17 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         return bounds.joined("", parts)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Read a field; a field wins over a method of the same name (`input.items`)."""
+        """Read a field; a field wins over a method of the same name (`input.items`), which can only be called."""
         if isinstance(obj, Mapping) and attribute in obj:
             return obj[attribute]
-        return super().getattr(obj, attribute)
+        value = super().getattr(obj, attribute)
+        return Uncalled(value, obj, attribute) if isinstance(value, _METHODS) else value
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Read a field or an item; `input["items"]` is `input.items`."""
+        if isinstance(obj, Mapping) and isinstance(argument, str):
+            return self.getattr(obj, argument)
+        return super().getitem(obj, argument)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Refuse Python internals, and methods that make text of any length."""
@@ -174,6 +199,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         """Call a method or macro with bounded arguments and result."""
+        if isinstance(__obj, Uncalled):
+            __obj = __obj.method
         owner = getattr(__obj, "__self__", None)
         keeps_them = isinstance(__obj, Macro | LoopContext) or __obj is dict or __obj is Namespace
         takes_numbers = keeps_them or isinstance(owner, _TAKING_NUMBERS)

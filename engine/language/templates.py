@@ -74,6 +74,7 @@ class Template:
         """Raise PipelineError at the place in the file where this template cannot work."""
         try:
             tree = _USER.parse(self.text)
+            self._refuse_unknown_filters(tree, where)
             _USER.compile(Bounds().visit(_USER.parse(self.text)))
         except TemplateSyntaxError as error:
             raise where.error(
@@ -83,7 +84,6 @@ class Template:
             ) from error
         except RecursionError as error:
             raise where.error("the prompt is nested too deeply") from error
-        self._refuse_unknown_filters(tree, where)
         self._refuse_files(tree, where)
         self._refuse_too_large(tree, where)
         self._refuse_unknown_names(where)
@@ -217,7 +217,7 @@ class Template:
         return walker
 
     def _refuse_unknown_filters(self, tree: nodes.Template, where: Where) -> None:
-        """Find them within conditions, too, where Jinja would complain of a row only."""
+        """Find them anywhere: within conditions Jinja would complain of a row only."""
         for kind, what, known in ((nodes.Filter, "filter", _USER.filters), (nodes.Test, "test", _USER.tests)):
             for node in tree.find_all(kind):
                 if node.name not in known:

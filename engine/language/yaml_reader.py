@@ -8,6 +8,7 @@ value keeps its line and column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -21,6 +22,8 @@ MAX_CHARACTERS = 2_000_000
 MAX_VALUES = 100_000
 """How many values a file may hold, aliases counted as often as they are used."""
 MAX_NESTING = 100
+MAX_KEPT_CHARACTERS = 100_000
+"""The trees of the last texts are kept, unless longer: a pipeline being written is read, checked, changed by turns."""
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -59,12 +62,13 @@ def read_yaml(text: str, file: str = "") -> tuple[Any, Positions]:
 
 
 def compose(text: str, file: str = "") -> Node | None:
-    """Return the node tree of a text, None where it is empty; raises PipelineError for what is not YAML."""
+    """Return the node tree of a text, None where it is empty; raises PipelineError for what is not YAML.
+
+    It is read only: who asks for the same text again may get the same tree.
+    """
     _refuse_other_versions(text, file)
-    stand_ins = _stand_ins(text)
-    read = text.translate({ord(a): b for a, b in stand_ins.items()}) if stand_ins else text
     try:
-        root: Node | None = YAML(typ="safe", pure=True).compose(read)
+        return _kept_tree(text) if len(text) <= MAX_KEPT_CHARACTERS else _tree(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or ""
@@ -80,9 +84,18 @@ def compose(text: str, file: str = "") -> Node | None:
     except (YAMLError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise PipelineError(f"not valid YAML: {reason}", file=file) from error
+
+
+def _tree(text: str) -> Node | None:
+    stand_ins = _stand_ins(text)
+    read = text.translate({ord(a): b for a, b in stand_ins.items()}) if stand_ins else text
+    root: Node | None = YAML(typ="safe", pure=True).compose(read)
     if root is not None and stand_ins:
         _restore(root, str.maketrans({held: character for character, held in stand_ins.items()}))
     return root
+
+
+_kept_tree = lru_cache(maxsize=4)(_tree)
 
 
 def _refuse_other_versions(text: str, file: str) -> None:

@@ -106,6 +106,11 @@ class ComparingNode(DecidingNode):
         return True
 
     @property
+    def judged_fields(self) -> tuple[str, ...] | None:
+        """Return the fields of an answer that expressions are about; None where the model only compares."""
+        return None if self.only_compares else super().judged_fields
+
+    @property
     def other_models(self) -> tuple[str, ...]:
         """Return the models that are asked beside the operator's own."""
         named = (*super().other_models, self.comparison_model)

@@ -21,15 +21,7 @@ from engine.language.schema_compile import alternative, read_value
 from engine.language.schema_types import DictOf, Either, Enum, ListOf, Nullable, Record, Scalar, Type, Value
 from engine.language.templates import Template, prompt_template
 from engine.operators.accounting import first_line_of
-from engine.operators.asking import (
-    Question,
-    ask_once,
-    ask_reply,
-    fits,
-    main_text_field,
-    refuse_invalid_parts,
-    visible,
-)
+from engine.operators.asking import Question, ask_once, ask_reply, fits, main_text_field, refuse_invalid_parts, visible
 from engine.operators.base import Tools
 from engine.operators.row_prompts import RowPromptNode, row_question
 from engine.rows import Row, Span

@@ -122,7 +122,7 @@ async def expand(node: Unnest, row: Row, tools: Tools) -> Sequence[Row] | Reject
 
 def _values(node: Unnest, row: Row) -> Iterator[dict[str, Any]]:
     value = value_of(row, node.unnest_key)
-    if value is None or value in ([], {}):
+    if value is None or value == []:
         if node.keep_empty:
             yield _with_fields(node, row, None, node.expand_fields)
         return

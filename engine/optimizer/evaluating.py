@@ -15,12 +15,7 @@ from engine.executor.events import Emit
 from engine.operators.equijoin import Equijoin
 from engine.optimizer.budget import Budget
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
-from engine.optimizer.events import (
-    BuildProgress,
-    CandidateDropped,
-    CandidateFound,
-    CandidateRated,
-)
+from engine.optimizer.events import BuildProgress, CandidateDropped, CandidateFound, CandidateRated
 from engine.optimizer.instantiate import GenerationAgent
 from engine.optimizer.measuring import Measure, given_to
 from engine.optimizer.observe import plan_output
@@ -276,11 +271,7 @@ class Evaluation:
         output, rating = entry.outputs[count], entry.ratings[count]
         self.emit(
             CandidateRated(
-                plan=entry.candidate.id,
-                rows=count,
-                score=rating.score,
-                seconds=output.seconds,
-                tokens=output.tokens,
+                plan=entry.candidate.id, rows=count, score=rating.score, seconds=output.seconds, tokens=output.tokens
             )
         )
 

@@ -57,11 +57,7 @@ class GenerationAgent:
     model: AgentModel
 
     async def propose(
-        self,
-        directive: AnyDirective,
-        site: Site,
-        *,
-        examples: Sequence[dict[str, Any]] = (),
+        self, directive: AnyDirective, site: Site, *, examples: Sequence[dict[str, Any]] = ()
     ) -> Proposal:
         """Propose parameters, given rows that come into the site.
 

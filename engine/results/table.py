@@ -50,7 +50,10 @@ class Selection:
     @property
     def is_everything(self) -> bool:
         """Say whether it is all rows in the order of the run."""
-        return self == Selection()
+        return self == ALL_ROWS
+
+
+ALL_ROWS = Selection()
 
 
 class ResultView:

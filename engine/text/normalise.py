@@ -17,9 +17,13 @@ _LOOKALIKES = str.maketrans(
     }
 )
 _RAISED = re.compile(
-    r"(?P<unit>(?<![^\W\d_])(?:[ckm]?m|ft|in|yd|mi)[²³])(?![⁰¹²³⁴-⁹])|(?P<part>[⁰¹²³⁴-⁹]+)(?=[/⁄][\d₀-₉])|[⁰¹²³⁴-⁹]+"
+    r"(?P<unit>(?<![^\W\d_])(?:[ckm]?m|ft|in|yd|mi)[²³])(?![⁰¹²³⁴-⁹])|(?P<part>[⁰¹²³⁴-⁹]+)(?=[/⁄][\d₀-₉])|⁻?[⁰¹²³⁴-⁹]+"
 )
-"""Raised digits: of a unit, of a fraction, or of a footnote."""
+"""Raised digits: of a unit, of a fraction, or of a footnote or a power."""
+_TEN_BEFORE = re.compile(r"(?:(?P<times>(?:[×·*]|(?<![^\W\d_])x)\s?)|(?<![\w.,$€£¥]))10$")
+_MONTH_BEFORE = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? 10$", re.IGNORECASE)
+_EXPONENTS = frozenset("³⁶⁹") | {"¹²"}
+"""Those of a thousand, a million and so on; others stand rather for a footnote."""
 _WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,:/-](?=\d)[^\W_]+)*|%")
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff"
@@ -52,12 +56,23 @@ _SAYS_NOTHING = frozenset(
 def plain(text: str) -> str:
     """Collapse whitespace and write quotes, dashes, ligatures and wide letters the plain way; case is kept.
 
-    The raised numbers of footnotes are left out: `$120¹` is not `$1201`.
+    The raised numbers of footnotes are left out: `$120¹` is not `$1201`. Those of a power of ten stay: `10⁶` is `10^6`.
     """
     if text.isascii():
         return collapse(text)
-    text = _RAISED.sub(lambda match: match["unit"] or (f" {match['part']}" if match["part"] else ""), text)
+    text = _RAISED.sub(_lowered, text)
     return collapse(unicodedata.normalize("NFKC", text.translate(_LOOKALIKES)).translate(_LOOKALIKES))
+
+
+def _lowered(match: re.Match[str]) -> str:
+    """Return how raised digits are written plainly."""
+    if match["unit"] or match["part"]:
+        return match["unit"] or f" {match['part']}"
+    before = match.string[max(0, match.start() - 20) : match.start()]
+    ten = _TEN_BEFORE.search(before)
+    is_exponent = match[0] in _EXPONENTS and not _MONTH_BEFORE.search(before)
+    is_power = ten is not None and (ten["times"] or match[0].startswith("⁻") or is_exponent)
+    return f"^{match[0]}" if is_power else ""
 
 
 def fold(text: str) -> str:

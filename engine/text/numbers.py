@@ -16,7 +16,7 @@ WORD_NUMBERS = {word: value for value, word in enumerate(_WORDS.split())}
 _NUMERAL = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _LETTER = rf"[^\W{UNSPACED}]"
 _MENTION = re.compile(
-    rf"(?<!{_LETTER})(?<![.,:/-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?!{_LETTER}|[:/]|[.,:/-]\d)"
+    rf"(?<!{_LETTER})(?<![.,:/^-])(?:(?P<sign>-)(?!\s))?[$#§]?\s?(?P<number>{_NUMERAL})(?!{_LETTER}|[:/^]|[.,:/-]\d)"
     rf"|(?<!\bno )\b(?P<word>{'|'.join(WORD_NUMBERS)})\b"
     r"(?![ -](?:hundred|thousand|million|billion|dozen|score|thirds?|quarters?|fifths?|halves)\b)"
     r"(?!(?<=twenty)[ -](?:one|two|three|four|five|six|seven|eight|nine)\b)",

@@ -8,15 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from engine.text.blocks import MARKER, blocks, collapse
-from engine.text.vocabulary import (
-    AFTER_TIME,
-    NEVER_LAST,
-    NUMBER_FOLLOWS,
-    SOMETIMES_LAST,
-    STARTERS,
-    TIME_OPENERS,
-    TIMES,
-)
+from engine.text.vocabulary import AFTER_TIME, NEVER_LAST, NUMBER_FOLLOWS, SOMETIMES_LAST, STARTERS, TIME_OPENERS, TIMES
 
 LONGEST = 60
 """Words. A longer sentence is cut at a semicolon, comma or line end, so that quoting it stays cheap."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.documents.leftovers import scratch_folder
-from engine.errors import UsageError
+from engine.errors import OutsideBorders, UsageError
 from engine.executor.events import Event
-from engine.worker.contract.events import Answered, CaseChanged
-from engine.worker.defects import failure_of
+from engine.worker.contract.events import Answered, CaseChanged, CommandFailed
+from engine.worker.exit_codes import USER_ERRORS, exit_code_of, refusal
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import LaneName, Query, arguments, find_query, is_loaded
 
@@ -262,3 +262,19 @@ def _answer(asked: _Asked, desk: Desk) -> Event:
         return Answered(asked.id, asked.query.name, asked.query.ask(desk, asked.given))
     except Exception as error:  # noqa: BLE001 - the outermost guard: the trace goes to stderr, the window lives
         return failure_of(asked.id, "ask", error, what=asked.query.name)
+
+
+def failure_of(id: str, command: str, error: Exception, *, what: str) -> CommandFailed:
+    """Tell what a user can mend, and a refusal of the system by the file and what it said.
+
+    Anything else is a defect, with its trace on stderr; `what` names in a sentence what it stopped: "the run", or a
+    question.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        error = refusal(error)
+    if isinstance(error, USER_ERRORS):
+        need, path = (error.need, str(error.path)) if isinstance(error, OutsideBorders) else ("", "")
+        return CommandFailed(id, command, str(error), error.advice, exit_code_of(error), need, path)
+    traceback.print_exception(error)
+    message = f"a defect of Redwell stopped {what}: {type(error).__name__}: {error}"
+    return CommandFailed(id, command, message, "Please report it; the trace is in the log.", 1)

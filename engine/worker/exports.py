@@ -80,7 +80,7 @@ class ExportStopped(Exception):
 def check_format(out: Path) -> None:
     """Raise ExportError if the suffix names no format of a table, nor a report or a network."""
     if out.suffix.lower() != REPORT_SUFFIX and not network_format(out):
-        check_suffix(out)
+        check_suffix(out, (REPORT_SUFFIX,))
 
 
 def write_outs(
@@ -167,6 +167,8 @@ def row_ids(case: Case, run_id: str, numbers: str) -> frozenset[str]:
         first, dash, last = part.strip().partition("-")
         ends = (first, last if dash else first)
         if not all(end.strip().isdecimal() for end in ends) or not 1 <= int(ends[0]) <= int(ends[1]) <= total:
-            raise UsageError(f"--rows {numbers}: {part!r} names no rows", advice=f"Write 1-{total}, such as 1,4-7.")
+            raise UsageError(
+                f"--rows {numbers}: {part!r} names no rows", advice=f"Rows: 1 to {total}, written like 1,4-7."
+            )
         wanted |= set(range(int(ends[0]) - 1, int(ends[1])))
     return frozenset(row.id for row in case.result_rows.read(run_id, numbers=sorted(wanted)))

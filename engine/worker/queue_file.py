@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.disk import questions_folder
@@ -16,9 +17,12 @@ from engine.errors import UsageError
 from engine.worker.contract.queue import QueueEntry, QueueKind
 from storage.errors import StorageError
 from storage.export.atomic import replacing
+from storage.lock import WriterLock
 
 FILE = "queue.json"
 MOST_ENTRIES = 500
+LOCK_SECONDS = 10.0
+"""How long a change waits for that of another window, which takes milliseconds on a disk that is not busy."""
 
 
 def queue_file(case: Path) -> Path:
@@ -42,6 +46,21 @@ def load_queue(case: Path) -> list[QueueEntry]:
         ) from error
 
 
+@contextmanager
+def queue_to_change(case: Path) -> Iterator[list[QueueEntry]]:
+    """Read the queue of a case, and let no other window change it until the `with` ends; raises UsageError."""
+    file = queue_file(case)
+    try:
+        file.parent.mkdir(exist_ok=True)
+        lock = WriterLock(file, wait_seconds=LOCK_SECONDS)
+    except (OSError, StorageError) as error:
+        raise _not_kept(error) from error
+    try:
+        yield load_queue(case)
+    finally:
+        lock.release()
+
+
 def question_names(case: Path) -> dict[str, str]:
     """Return what the questions of runs are called, by run, as far as the queue knows and can be read.
 
@@ -63,9 +82,12 @@ def save_queue(case: Path, queue: Sequence[QueueEntry]) -> None:
         with replacing(file) as part:
             part.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     except (OSError, StorageError) as error:
-        raise UsageError(
-            f"the queue cannot be kept: {error}", advice="Free some disk space, or get permission to write there."
-        ) from error
+        raise _not_kept(error) from error
+
+
+def _not_kept(error: Exception) -> UsageError:
+    advice = "Free some disk space, or get permission to write there."
+    return UsageError(f"the queue cannot be kept: {error}", advice=advice)
 
 
 def add_entry(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.documents.leftovers import scratch_folder
 from engine.documents.options import ParseOptions
-from engine.documents.render import Child
+from engine.documents.render import WITH_PAGES, Child, no_pages
 from engine.documents.report import ReportField, ReportLine, ReportPlace, ReportSection, ReportSpec, make_report
 from engine.errors import DocumentError, UsageError
 from engine.results.values import shown
@@ -117,6 +117,7 @@ class _Drawing:
     ) -> None:
         self._case, self._files, self._scratch = case, files, scratch
         self._options, self._told, self._total = options, told, total
+        self._kinds = {entry.id: entry.kind for entry in case.documents.entries()}
         self._drawn: dict[PageImage, str | DocumentError] = {}
         self.notes: list[str] = []
 
@@ -128,6 +129,8 @@ class _Drawing:
         for document, its_pages in of_document.items():
             try:
                 file, _ = source_file(self._case.documents, document)
+                if self._kinds[document] not in WITH_PAGES:
+                    raise no_pages(self._kinds[document])
             except DocumentError as error:
                 self._drawn |= dict.fromkeys(its_pages, error)
                 continue
@@ -177,7 +180,7 @@ class _Drawing:
 
 
 def _subtitle(run: StoredRun, rows: int) -> str:
-    model = f"model {run.model_name}" if run.model_name else "no model but those named in its question"
+    model = f"model {run.model_name}" if run.model_name else "only models that its question names"
     return f"Run {run.id} of {run.started_at[:10]} (UTC), {model}; {rows:,} {'row' if rows == 1 else 'rows'}"
 
 

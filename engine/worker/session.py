@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from engine.errors import UsageError
 from engine.executor.events import Event
-from engine.worker.answering import Answering
+from engine.worker.answering import Answering, failure_of
 from engine.worker.commands import (
     COMMANDS,
     AskCommand,
@@ -27,7 +27,6 @@ from engine.worker.commands import (
 )
 from engine.worker.contract import LONGEST_LINE
 from engine.worker.contract.events import CaseNoted, CommandAccepted, CommandFinished, WorkerReady
-from engine.worker.defects import failure_of
 from engine.worker.exit_codes import INTERRUPTED
 from engine.worker.gate import Gate
 from engine.worker.protocol import BadCommand, Command, read_command

@@ -85,7 +85,7 @@ class Work:
             case BuildCommand():
                 return self._build(build_job(order), gate)
             case ConvertCommand():
-                return convert(order, self._answers(), self._emit)
+                return self._convert(order)
             case ExportCommand():
                 return self._export(order, export_options(order))
 
@@ -216,6 +216,35 @@ class Work:
 
         return work()
 
+    def _convert(self, order: ConvertCommand) -> Awaitable[int]:
+        """Check a `convert` command, and return its work; raises UsageError."""
+        if not order.passphrase and not order.new_passphrase:
+            raise UsageError("convert: no passphrase is given", advice="Give `passphrase`, `new_passphrase` or both.")
+        return self._converting(order)
+
+    async def _converting(self, order: ConvertCommand) -> int:
+        """Convert while no question is answered; returns 0, or 130 where it was cancelled: the case is as it was then.
+
+        The last trial goes, for it holds text of the case as the case was kept before: in plain text, or under the old
+        passphrase. Raises StorageError, or UsageError while a question is being answered that takes long.
+        """
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
+
+        def tell(phase: Phase, done: int, total: int) -> None:
+            if stopped.is_set():
+                raise ConversionStopped
+            loop.call_soon_threadsafe(self._emit, ConvertProgress(phase, done, total))
+
+        async with self._answers().at_rest():
+            try:
+                problem = await _in_thread(partial(_converted, order, tell), stopped)
+            except ConversionStopped:
+                return INTERRUPTED
+            self._trial.close()
+        if problem:
+            self._emit(CaseNoted(problem))
+        return 0
+
 
 async def _in_thread(work: Callable[[], Result], stopped: threading.Event) -> Result:
     """Run work in a thread to its end; on cancellation set `stopped`, on which the work raises its own error."""
@@ -227,36 +256,7 @@ async def _in_thread(work: Callable[[], Result], stopped: threading.Event) -> Re
         return await working
 
 
-def convert(order: ConvertCommand, answering: Answering, emit: Emit) -> Awaitable[int]:
-    """Check a `convert` command, and return its work; raises UsageError."""
-    if not order.passphrase and not order.new_passphrase:
-        raise UsageError("convert: no passphrase is given", advice="Give `passphrase`, `new_passphrase` or both.")
-    return _converting(order, answering, emit)
-
-
-async def _converting(order: ConvertCommand, answering: Answering, emit: Emit) -> int:
-    """Convert while no question is answered; returns 0, or 130 where it was cancelled, which leaves the case as it was.
-
-    Raises StorageError, or UsageError while a question is being answered that takes long.
-    """
-    loop, stopped = asyncio.get_running_loop(), threading.Event()
-
-    def tell(phase: Phase, done: int, total: int) -> None:
-        if stopped.is_set():
-            raise ConversionStopped
-        loop.call_soon_threadsafe(emit, ConvertProgress(phase, done, total))
-
-    async with answering.at_rest():
-        try:
-            problem = await _in_thread(partial(_convert, order, tell), stopped)
-        except ConversionStopped:
-            return INTERRUPTED
-    if problem:
-        emit(CaseNoted(problem))
-    return 0
-
-
-def _convert(order: ConvertCommand, tell: Tell) -> str:
+def _converted(order: ConvertCommand, tell: Tell) -> str:
     """Convert a case; return why its custody log does not tell of it."""
     if not order.passphrase:
         encrypt_case(order.case, order.new_passphrase, tell)

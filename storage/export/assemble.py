@@ -55,7 +55,7 @@ def _about(case: Case, run_id: str) -> tuple[tuple[str, str], ...]:
     return (
         ("Case", case.path.name),
         ("Run", run_id),
-        ("Model", run.model_name or "none but those named in the question"),
+        ("Model", run.model_name or "only those that the question names"),
         ("Started (UTC)", run.started_at[:16].replace("T", " ")),
         ("Finished (UTC)", finished[:16].replace("T", " ")),
         ("Question", run.pipeline_yaml),

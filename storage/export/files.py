@@ -52,12 +52,15 @@ def write_table(
     return table.notes
 
 
-def check_suffix(target: str | os.PathLike[str]) -> str:
-    """Return the suffix in small letters; raise ExportError if it names no format. Call it before a long run."""
+def check_suffix(target: str | os.PathLike[str], others: tuple[str, ...] = ()) -> str:
+    """Return the suffix in small letters; raise ExportError if it names no format. Call it before a long run.
+
+    `others` are suffixes of what the caller writes itself: the advice names them, too.
+    """
     suffix = Path(target).suffix.lower()
     if suffix not in SUFFIXES:
         raise ExportError(
             f"{target}: the suffix {suffix or '(none)'} names no export format",
-            advice=f"Use one of {', '.join(SUFFIXES)}.",
+            advice=f"Use one of {', '.join((*SUFFIXES, *others))}.",
         )
     return suffix

@@ -8,21 +8,18 @@ from dataclasses import asdict
 from typing import Any
 
 from storage.codec import dump_json
-from storage.errors import ExportError
 from storage.export.atomic import replacing
 from storage.export.cells import plain_json
-from storage.export.table import ResultRow, ResultTable
-
-ROW_KEY, EVIDENCE_KEY = "_row", "_evidence"
+from storage.export.table import ResultRow, ResultTable, free_name
 
 
 def write_jsonl(table: ResultTable, target: str | os.PathLike[str]) -> None:
     """Write one object per row: the columns in order, `_row` (its id) and `_evidence` (citations by column).
 
+    The last two have more underscores where a column has their name, as in the rows of an earlier export.
     NaN and the infinities, which JSON lacks, become the texts NaN, Infinity, -Infinity.
     The file appears whole or not at all; raises ExportError or DiskFull.
     """
-    _check_columns(table)
     with replacing(target) as path, path.open("w", encoding="utf-8", newline="\n") as file:
         for row in table.rows:
             file.write(dump_json(_row_object(table, row), spaced=True) + "\n")
@@ -30,7 +27,6 @@ def write_jsonl(table: ResultTable, target: str | os.PathLike[str]) -> None:
 
 def write_json(table: ResultTable, target: str | os.PathLike[str]) -> None:
     """Write a list of one object per row, as `write_jsonl` does; the file appears whole or not at all."""
-    _check_columns(table)
     write_list((_row_object(table, row) for row in table.rows), target)
 
 
@@ -43,15 +39,6 @@ def write_list(objects: Iterable[Any], target: str | os.PathLike[str]) -> None:
         file.write("\n]\n")
 
 
-def _check_columns(table: ResultTable) -> None:
-    """Refuse columns whose names JSONL and JSON need themselves: raises ExportError."""
-    for reserved in (ROW_KEY, EVIDENCE_KEY):
-        if reserved in table.columns:
-            raise ExportError(
-                f"a column is called {reserved}, which JSONL keeps for itself", advice="Rename the field."
-            )
-
-
 def _row_object(table: ResultTable, row: ResultRow) -> dict[str, Any]:
     """Make the object of one row. A column that was never looked for is absent from `_evidence`."""
     values = {column: plain_json(row.values.get(column)) for column in table.columns}
@@ -60,4 +47,4 @@ def _row_object(table: ResultTable, row: ResultRow) -> dict[str, Any]:
         for column in table.columns
         if row.citations.get(column)
     }
-    return {**values, ROW_KEY: row.id, EVIDENCE_KEY: evidence}
+    return {**values, free_name("_row", table.columns): row.id, free_name("_evidence", table.columns): evidence}

@@ -55,7 +55,8 @@ class ResultTable:
 
     def __post_init__(self) -> None:
         if not self.columns:
-            raise ExportError("the results table has no columns", advice="Let the last operator write some fields.")
+            advice = "No row was read, or the last operator writes no fields."
+            raise ExportError("the results table has no columns", advice=advice)
         if len(set(self.columns)) < len(self.columns):
             raise ExportError(f"the results table names a column twice: {', '.join(self.columns)}")
 

@@ -22,8 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
 import pytest
-from real_model import MODELS
-from worked_run import EXAMPLES, answered, right, shared_model
+from real_model import MODELS, shared_model
+from worked_run import EXAMPLES, answered, right
 
 from models.cache_place import models_folder
 

@@ -34,7 +34,7 @@ def example() -> str:
     total = next(line for line in lines if line.startswith("  In all: "))
     start = next(number for number, line in enumerate(lines) if line.startswith(FIRST))
     end = next(number for number, line in enumerate(lines) if line.startswith(LAST))
-    sums = total.strip().replace("), ", "),\n").replace(" (what prompts", "\n(what prompts")
+    sums = total.strip().replace("), ", "),\n").replace(" (a beginning", "\n(a beginning")
     block = "\n".join([*sums.splitlines(), "", *(line.rstrip() for line in lines[start:end])])
     return f"```\n{block}\n```\n"
 

@@ -277,9 +277,10 @@ class Wire:
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ],
 )
-async def test_a_server_that_never_ends_is_given_up(first: bytes, drip: bytes) -> None:
+async def test_a_server_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch, first: bytes, drip: bytes) -> None:
+    monkeypatch.setattr(facts, "LOOK_SECONDS", 0.5)
     wire = Wire(first, drip=drip)
-    with pytest.raises(ModelMissing, match="does not answer within 2 seconds"):
+    with pytest.raises(ModelMissing, match="does not answer within 0.5 seconds"):
         await asyncio.wait_for(asyncio.to_thread(look_at_server, f"http://127.0.0.1:{wire.port}/v1"), 30)
     wire.close()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email.message
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +21,7 @@ import pymupdf
 import pytest
 from case_counts import count_replies
 from scripted_run import Bench, pipeline, prompt_of, write_jsonl, write_texts
+from worker_nursery import PID_FILE
 
 from engine.errors import CaseError, EnvironmentMissing
 from engine.executor.events import ModelCall, RunFinished
@@ -64,14 +65,15 @@ def write_records(folder: Path) -> Path:
 class Lives:
     """One case and the processes that ran on it, each a life that may be cut short."""
 
-    def __init__(self, folder: Path, home: Path) -> None:
+    def __init__(self, folder: Path, home: Path, python: tuple[str, ...] = (sys.executable,)) -> None:
         home.mkdir()
-        self.folder, self.case, self.csv, self.log = folder, home / "c.redwell", home / "o.csv", home / "log"
+        self.folder, self.python, self.pid = folder, python, home / "pid"
+        self.case, self.csv, self.log = home / "c.redwell", home / "o.csv", home / "log"
 
     def start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, str(SCRIPT), self.folder, self.case, self.csv, self.log]
+        command = [*self.python, str(SCRIPT), self.folder, self.case, self.csv, self.log]
         # What a killed process leaves in the folder for temporary files goes with the test's own.
-        env = {**os.environ, "TMPDIR": str(self.case.parent)}
+        env = {**os.environ, "TMPDIR": str(self.case.parent), PID_FILE: str(self.pid)}
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
     def finish(self) -> list[str]:
@@ -91,8 +93,11 @@ class Lives:
             if when(lines):
                 break
         time.sleep(delay)
-        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-        process.send_signal(signal.SIGKILL)
+        children = []
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may have come to its end
+            run = psutil.Process(int(self.pid.read_text()))
+            children = run.children(recursive=True)
+            run.kill()
         process.communicate(timeout=60)
         _, alive = psutil.wait_procs(children, timeout=20)
         assert alive == [], "parsing children outlived their parent"
@@ -110,7 +115,7 @@ class Lives:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """The folder, and a case in which the run was left alone."""
+    """The folder, and a case in which the run was left alone, by a Python that orders sets otherwise than the forks."""
     home = tmp_path_factory.mktemp("kill")
     lives = Lives(write_records(home / "in"), home / "undisturbed")
     lives.lines = lives.finish()
@@ -139,8 +144,8 @@ def is_at(event: str, operator: str = ""):
 
 
 @POSIX
-def test_kill_9_at_ten_random_moments_changes_neither_table_nor_calls(undisturbed, tmp_path) -> None:
-    lives = Lives(undisturbed.folder, tmp_path / "killed")
+def test_kill_9_at_ten_random_moments_changes_neither_table_nor_calls(undisturbed, forked, tmp_path) -> None:
+    lives = Lives(undisturbed.folder, tmp_path / "killed", forked)
     chance = random.Random(SEED)
     again = set()
     for _ in range(KILLS):
@@ -183,8 +188,8 @@ def test_kill_9_at_ten_random_moments_changes_neither_table_nor_calls(undisturbe
 
 
 @POSIX
-def test_kill_9_while_files_are_parsed_leaves_no_process_and_no_half_document(undisturbed, tmp_path) -> None:
-    lives = Lives(undisturbed.folder, tmp_path / "killed")
+def test_kill_9_while_files_are_parsed_leaves_no_process_and_no_half_document(undisturbed, forked, tmp_path) -> None:
+    lives = Lives(undisturbed.folder, tmp_path / "killed", forked)
     lives.kill(is_at("FilesFound"), 0.05)
     lives.kill(is_at("FilesFound"), 0.5)
     lives.kill(lambda lines: '"path":"20.txt"' in lines[-1] or '"path":"19.txt"' in lines[-1], 0.03)
@@ -202,8 +207,8 @@ def test_kill_9_while_files_are_parsed_leaves_no_process_and_no_half_document(un
 
 @POSIX
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.05])
-def test_kill_9_while_evidence_and_results_are_saved(undisturbed, tmp_path, delay) -> None:
-    lives = Lives(undisturbed.folder, tmp_path / "killed")
+def test_kill_9_while_evidence_and_results_are_saved(undisturbed, forked, tmp_path, delay) -> None:
+    lives = Lives(undisturbed.folder, tmp_path / "killed", forked)
     lives.kill(is_at("OperatorFinished", "sum"), delay)
     before = lives.asked()
     with Case(lives.case, read_only=True) as case:
@@ -254,20 +259,21 @@ def test_a_disk_that_fills_up_while_replies_are_saved(tmp_path) -> None:
 def test_a_disk_that_fills_up_while_documents_are_saved(tmp_path) -> None:
     folder = write_texts(tmp_path / "in", {f"{n}.txt": f"word {random.Random(n).random()}\n" * 3000 for n in range(8)})
     desk = Bench(tmp_path, echo)
+    before = set(psutil.Process().children(recursive=True))
     with desk.case as case:
         pages = case._connection.count("PRAGMA page_count")
         case._connection.query(f"PRAGMA max_page_count = {pages + 200}")
         loaded = pipeline(folder, LIST.replace("input.text", "input.filename"))
         with pytest.raises(EnvironmentMissing, match="disk is full"):
             desk.run_again(loaded)
-        assert psutil.Process().children(recursive=True) == []
+        assert set(psutil.Process().children(recursive=True)) <= before
         assert desk.of(RunFinished)[0].exit_code == 3
         case._connection.query("PRAGMA max_page_count = 1000000")
         assert desk.run_again(loaded).rows == 8
 
 
 @POSIX
-def test_a_real_disk_that_is_too_small(undisturbed, tmp_path) -> None:
+def test_a_real_disk_that_is_too_small(undisturbed, forked, tmp_path) -> None:
     mount = tmp_path / "small"
     mount.mkdir()
     if shutil.which("mount") is None or os.geteuid() != 0:
@@ -276,7 +282,7 @@ def test_a_real_disk_that_is_too_small(undisturbed, tmp_path) -> None:
     if made.returncode:
         pytest.skip("this machine does not allow to mount a file system")
     try:
-        lives = Lives(undisturbed.folder, mount / "home")
+        lives = Lives(undisturbed.folder, mount / "home", forked)
         process = lives.start()
         output, errors = process.communicate(timeout=120)
         assert process.returncode == 3, errors
@@ -292,8 +298,8 @@ def test_a_real_disk_that_is_too_small(undisturbed, tmp_path) -> None:
 
 
 @POSIX
-def test_a_case_that_another_run_writes_is_refused_with_its_pid(undisturbed, tmp_path) -> None:
-    lives = Lives(undisturbed.folder, tmp_path / "locked")
+def test_a_case_that_another_run_writes_is_refused_with_its_pid(undisturbed, forked, tmp_path) -> None:
+    lives = Lives(undisturbed.folder, tmp_path / "locked", forked)
     with Case(lives.case):
         process = lives.start()
         output, errors = process.communicate(timeout=60)

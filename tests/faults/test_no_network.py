@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import docx
@@ -102,7 +103,7 @@ def imported(tree: ast.AST) -> set[str]:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_imports_a_network_library(path: Path) -> None:
-    names = imported(ast.parse(path.read_text(encoding="utf-8")))
+    names, _ = imports_and_calls(path)
     # urllib.parse takes addresses apart and opens nothing.
     guilty = {name for name in names if name.split(".")[0] in NETWORK_MODULES and name != "urllib.parse"}
     where = path.relative_to(ROOT).as_posix()
@@ -112,7 +113,8 @@ def test_no_module_imports_a_network_library(path: Path) -> None:
 def test_what_may_open_connections_is_imported_by_one_command_and_late() -> None:
     importing = {}
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "hub" in text else ():
             names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom | ast.Import) else set()
             if names & {"hub", "models.hub"} or getattr(node, "module", "") == "models.hub":
                 importing[path.relative_to(ROOT).as_posix()] = node
@@ -124,10 +126,16 @@ def calls(tree: ast.AST) -> set[str]:
     return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
 
+@cache
+def imports_and_calls(path: Path) -> tuple[set[str], set[str]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return imported(tree), calls(tree)
+
+
 def test_connections_of_asyncio_are_not_used() -> None:
     opening = ("open_connection", "start_server", "create_connection", "create_server", "create_datagram_endpoint")
     for path in modules():
-        used = {name for name in calls(ast.parse(path.read_text(encoding="utf-8"))) if name.endswith(opening)}
+        used = {name for name in imports_and_calls(path)[1] if name.endswith(opening)}
         knocks = {"socket.create_connection"} if path.name == "ray_runtime.py" else set()
         assert used == knocks, path
 
@@ -136,8 +144,8 @@ def test_processes_are_started_by_few_modules_only() -> None:
     starting = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "create_subprocess_")
     found = set()
     for path in modules():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        if "subprocess" in imported(tree) or any(s in name for name in calls(tree) for s in starting):
+        imports, called = imports_and_calls(path)
+        if "subprocess" in imports or any(s in name for name in called for s in starting):
             found.add(path.relative_to(ROOT).as_posix())
     assert found <= set(SUBPROCESSES), "give the reason in SUBPROCESSES, and see that it opens no socket"
 

@@ -133,7 +133,7 @@ RUNS_DAMAGED = "table runs, row 1, column started_at: bytes where a text belongs
 
 @pytest.mark.parametrize(
     "command",
-    ["export {case} -o {out}", "ledger {case}", "trace {case} row1", "case verify {case}", "rerun {case} --compare"],
+    ["export {case} -o {out}", "ledger {case}", "trace {case} row1", "case verify {case}", "rerun {case}"],
 )
 def test_reading_commands_say_which_value_it_is(case: Path, tmp_path: Path, command: str) -> None:
     put(case, "runs", "started_at", b"2026", whole=True)

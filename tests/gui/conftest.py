@@ -77,6 +77,13 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten two pauses that nearly every test of a question, or of a watched folder, would wait for."""
+    monkeypatch.setattr("desktop.question.document.CHECK_MILLISECONDS", 20)
+    monkeypatch.setattr("desktop.watched_folders.SETTLE_MILLISECONDS", 100)
+
+
+@pytest.fixture(autouse=True)
 def collected_here() -> Iterator[None]:
     """Collect garbage in this thread alone, as the app does: a widget that another thread ends is the end of all."""
     gc.disable()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from answering_redwell import make_leases
 from gui_places import open_case, place_of
-from gui_waiting import WAIT
+from gui_waiting import WAIT, shut
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -22,8 +23,10 @@ ANSWERING = Path(__file__).resolve().parents[1] / "fixtures" / "answering_redwel
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("REDWELL_TEST_CALLS", str(tmp_path / "calls"))
-    return tmp_path / "calls"
+    path = tmp_path / "calls"
+    path.touch()
+    monkeypatch.setenv("REDWELL_TEST_CALLS", str(path))
+    return path
 
 
 @pytest.fixture
@@ -31,21 +34,56 @@ def scripted_program() -> Path:
     return ANSWERING
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the folder of `home` is kept as the run has left it; not there until then."""
+    return tmp_path_factory.mktemp("answers") / "kept"
+
+
 @pytest.fixture
-def window(qtbot: QtBot, start_window: Callable[[float], MainWindow], tmp_path: Path, calls: Path) -> MainWindow:
+def home(kept: Path) -> Iterator[Path]:
+    """The folder of the records, the pipeline and the case: always the same, for the case names its files."""
+    folder = kept.with_name("home")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def ran(qtbot: QtBot, start_window: Callable[[float], MainWindow], home: Path, calls: Path) -> MainWindow:
     """The window with two leases read, and four questions about them answered."""
-    pipeline = make_leases(tmp_path)
+    pipeline = make_leases(home)
     made = start_window(0.0)
-    open_case(qtbot, made, tmp_path / "a.redwell", create=True)
+    open_case(qtbot, made, home / "a.redwell", create=True)
     job = made.workspace.job
     with qtbot.waitSignal(job.finished, timeout=WAIT):
-        job.start("ingest", folder=str(tmp_path / "records"), case=made.workspace.case)
+        job.start("ingest", folder=str(home / "records"), case=made.workspace.case)
     made.go_to("Run")
     place = place_of(made, RunPlace)
     place.queue.add(str(pipeline))
     qtbot.waitUntil(lambda: len(place.queue.entries) == 1, timeout=WAIT)
     with qtbot.waitSignal(made.workspace.run_finished, timeout=WAIT):
         place.start()
+    return made
+
+
+@pytest.fixture
+def window(
+    qtbot: QtBot,
+    start_window: Callable[[float], MainWindow],
+    home: Path,
+    kept: Path,
+    calls: Path,
+    request: pytest.FixtureRequest,
+) -> MainWindow:
+    """A window with the case of `ran`, opened again: only the first test waits for the run."""
+    if kept.exists():
+        shutil.copytree(kept, home)
+    else:
+        shut(request.getfixturevalue("ran"))
+        shutil.copytree(home, kept)
+    made = start_window(0.0)
+    open_case(qtbot, made, home / "a.redwell")
+    qtbot.waitUntil(lambda: len(place_of(made, RunPlace).queue.entries) == 1, timeout=WAIT)
     return made
 
 
@@ -174,8 +212,8 @@ def test_an_answer_can_hold_for_one_document_alone(
     assert "lease.pdf: that of a year" in written
 
 
-def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: MainWindow) -> None:
-    place = place_of(window, RunPlace)
+def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, ran: MainWindow) -> None:
+    place = place_of(ran, RunPlace)
     view = place.view
     assert view.tabs.isTabVisible(2)
     assert view.tabs.tabText(2) == "Questions to you (1)"
@@ -183,7 +221,7 @@ def test_the_run_shows_what_is_asked_back_and_goes_on(qtbot: QtBot, window: Main
     asked = view.asked_back
     assert [asked.model.index(0, n).data() for n in range(3)] == ["2", "rent", "The rent of a month, or of a year?"]
     QTest.keyClicks(asked.ask_back.answer, "of a year")
-    with qtbot.waitSignal(window.workspace.run_finished, timeout=WAIT):
+    with qtbot.waitSignal(ran.workspace.run_finished, timeout=WAIT):
         asked.ask_back.send.click()
     assert [entry.state for entry in place.queue.entries] == ["finished", "finished"]
     assert not view.tabs.isTabVisible(2)

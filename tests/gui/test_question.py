@@ -928,6 +928,10 @@ def test_a_preview_whose_case_is_gone_is_not_shown_any_more(
     with qtbot.waitSignal(opened.workspace.client.ready, timeout=WAIT):  # another worker
         opened.workspace.client.restart()
     assert (ask.preview.model.rowCount(), ask.preview.status.text()) == (0, begun)
+    previewed(qtbot, ask)
+    with qtbot.waitSignal(opened.workspace.job.finished, timeout=WAIT):
+        opened.workspace.convert_case(opened.workspace.case, "", "correct horse battery")
+    assert (ask.preview.model.rowCount(), ask.preview.status.text()) == (0, begun)
 
 
 def test_rows_of_a_preview_that_were_given_up_come_when_it_is_seen_again(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from real_model import run_on_real_model
+from real_model import real_model, run_on_real_model, shared_model
 from scripted_run import pipeline, write_jsonl
 
 from storage.case import Case
@@ -25,9 +25,9 @@ MAP = """
 
 def test_a_small_model_copies_and_code_reads(tmp_path):
     source = write_jsonl(tmp_path / "contracts.jsonl", [{"text": CONTRACT}])
-    with Case(tmp_path / "case.redwell") as case:
+    with Case(tmp_path / "case.redwell") as case, shared_model(real_model(), context_tokens=2048) as model:
         loaded = pipeline(source, MAP, steps="[{name: all, input: records, operations: [m]}]")
-        result = run_on_real_model(loaded, case, context_tokens=2048)
+        result = run_on_real_model(loaded, case, model)
         (row,) = [case.rows.get(result.run_id, id).values for id in case.runs.results(result.run_id).row_ids]
     read = {
         "fee": (row["fee"]["value"], row["fee"]["currency"]) == (25000, "USD"),

@@ -8,8 +8,8 @@ the same under other conditions.
 from __future__ import annotations
 
 import pytest
-from real_model import LARGER
-from worked_run import EXAMPLES, answered, right, shared_model
+from real_model import LARGER, shared_model
+from worked_run import EXAMPLES, answered, right
 
 from models.cache_place import models_folder
 

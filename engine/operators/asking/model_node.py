@@ -253,11 +253,14 @@ class ModelNode(OnErrorNode):
         return {f.name: getattr(self, f.name) for f in fields(ModelNode)}
 
     def problems(self) -> Iterator[Finding]:
-        """Say which keys have no effect, and what is wrong with prompts and examples."""
+        """Say which keys have no effect, and what is wrong with validate, prompts and examples."""
         keys = ("validate", "gleaning", "examples", "retriever")
         for key in keys if not self.traits().calls_model else ():
             if getattr(self, key):
                 yield Finding((key,), f"{key} has no effect: this operator asks no model", f"Remove {key}.", "warning")
+        if self.validate and self.traits().calls_model and self.judged_fields is None:
+            message = f"validate is not possible for {self.kind}: here the model only compares, and writes no fields"
+            yield Finding(("validate",), message, "Put a filter with a condition behind it, such as input.score > 1.")
         yield from prompt_problems(self)
         yield from example_problems("examples", self.examples, self.prompts_of)
 

@@ -72,9 +72,7 @@ class Fold:
         first = state.first if state else start
         inputs = self.inputs(start, stop)
         notes = prompt_template("scratchpad").render(
-            scratchpad=state.scratchpad if state else "",
-            more=stop < end,
-            is_part=end - first < len(self.rows),
+            scratchpad=state.scratchpad if state else "", more=stop < end, is_part=end - first < len(self.rows)
         )
         return self.noted(
             prompt=self._fold_task(inputs, state.output) if state else self.task(inputs),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
 from engine.custody.recording import put_back_documents, remove_documents
 from engine.documents.outline import Section, outline_of
 from engine.errors import UsageError
@@ -9,14 +13,27 @@ from engine.executor.case_documents import load_document
 from engine.rows import DocumentId
 from engine.worker.contract import documents as contract
 from engine.worker.contract.documents import DocumentsPage, FailuresPage, NewToQuestion, Removal
-from engine.worker.contract.spans import Span
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
 from storage.case import Case
-from storage.listing import DocumentFilter, Facets, SortColumn
+from storage.listing import ALL_DOCUMENTS, DocumentFilter, Facets, SortColumn
 
 MOST_ROWS = 500
 """Rows in one answer, so that none is long on its way."""
+
+Line = TypeVar("Line")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a table from `first` to `last`, inclusive; the first one is 0."""
+
+    first: int
+    last: int
+
+    def of(self, lines: Sequence[Line]) -> Sequence[Line]:
+        """Return these of all lines of the table."""
+        return lines[self.first : self.last + 1]
 
 
 @query(contract.PAGE)
@@ -27,7 +44,7 @@ def page(
     limit: int = 100,
     sort: SortColumn = "name",
     descending: bool = False,
-    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+    only: DocumentFilter = ALL_DOCUMENTS,
 ) -> DocumentsPage:
     """Return some rows of the table, sorted and filtered."""
     check_page(offset, limit)
@@ -42,7 +59,7 @@ def ids(
     spans: tuple[Span, ...] | None = None,
     sort: SortColumn = "name",
     descending: bool = False,
-    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+    only: DocumentFilter = ALL_DOCUMENTS,
 ) -> tuple[str, ...]:
     """Return the ids of some rows of the table, sorted and filtered; of all where no `spans` are given."""
     listed = case.listing.list_ids(sort=sort, descending=descending, wanted=only)
@@ -50,7 +67,7 @@ def ids(
 
 
 @query(contract.FACETS)
-def facets(case: Case, *, only: DocumentFilter = DocumentFilter()) -> Facets:  # noqa: B008 - frozen
+def facets(case: Case, *, only: DocumentFilter = ALL_DOCUMENTS) -> Facets:
     """Count documents by type, tag and year."""
     return case.listing.facets(only)
 

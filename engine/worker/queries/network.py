@@ -11,7 +11,7 @@ from engine.results.layout import lay_out
 from engine.results.network import Network, NetworkChoice, NetworkRow, Node, make_network
 from engine.results.network_files import FTM, GRAPHML, network_format, write_network
 from engine.results.shown import NodeKind
-from engine.results.table import ResultView, Selection, result_view
+from engine.results.table import ALL_ROWS, ResultView, Selection, result_view
 from engine.results.values import items, shown
 from engine.worker.contract import network as contract
 from engine.worker.contract.network import LinkedRow, LinkedRows, ShownNetwork, ShownNode
@@ -42,13 +42,7 @@ class NodeName:
 
 
 @query(contract.SHOW, lane="slow")
-def show(
-    case: Case,
-    *,
-    run: str,
-    choice: NetworkChoice,
-    only: Selection = Selection(),  # noqa: B008 - frozen
-) -> ShownNetwork:
+def show(case: Case, *, run: str, choice: NetworkChoice, only: Selection = ALL_ROWS) -> ShownNetwork:
     """Link what stands in the same row, and give each node a place; that takes seconds for thousands."""
     network = _network(result_view(case, run), choice, only)
     part = network.largest(MOST_NODES, MOST_LINKS)
@@ -75,12 +69,7 @@ def show(
 
 @query(contract.ROWS, lane="slow")
 def rows(
-    case: Case,
-    *,
-    run: str,
-    choice: NetworkChoice,
-    ends: tuple[NodeName, ...],
-    only: Selection = Selection(),  # noqa: B008 - frozen
+    case: Case, *, run: str, choice: NetworkChoice, ends: tuple[NodeName, ...], only: Selection = ALL_ROWS
 ) -> LinkedRows:
     """List the rows that name a node, or both of two."""
     view = result_view(case, run)
@@ -97,14 +86,7 @@ def rows(
 
 
 @query(contract.SAVE, lane="slow")
-def save(
-    case: Case,
-    *,
-    run: str,
-    choice: NetworkChoice,
-    file: str,
-    only: Selection = Selection(),  # noqa: B008 - frozen
-) -> tuple[int, int]:
+def save(case: Case, *, run: str, choice: NetworkChoice, file: str, only: Selection = ALL_ROWS) -> tuple[int, int]:
     """Write the whole network as .graphml or .ftm.json; return how many nodes and links."""
     target = expanded(file)
     if not network_format(target):

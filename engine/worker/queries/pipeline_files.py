@@ -12,7 +12,7 @@ from engine.errors import UsageError
 from engine.language.yaml_reader import MAX_CHARACTERS
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from engine.worker.queue_file import load_queue, save_queue
+from engine.worker.queue_file import queue_file, queue_to_change, save_queue
 from models.paths import expanded
 from storage.export.atomic import replacing
 
@@ -68,15 +68,15 @@ def rename(desk: Desk, *, path: str, name: str, case: str = "") -> SavedPipeline
 
     Raises UsageError where the name is taken.
     """
-    if not case:
+    if not case or not queue_file(where := expanded(case).resolve()).exists():
         return rename_file(Path(path), name)
-    where, before = expanded(case).resolve(), str(expanded(path).resolve())
-    queue = load_queue(where)
-    renamed = rename_file(Path(path), name)
-    after = str(Path(renamed.path).resolve())
-    moved = [replace(entry, pipeline=after) if entry.pipeline == before else entry for entry in queue]
-    if moved != queue:
-        save_queue(where, moved)
+    before = str(expanded(path).resolve())
+    with queue_to_change(where) as queue:
+        renamed = rename_file(Path(path), name)
+        after = str(Path(renamed.path).resolve())
+        moved = [replace(entry, pipeline=after) if entry.pipeline == before else entry for entry in queue]
+        if moved != queue:
+            save_queue(where, moved)
     return renamed
 
 

@@ -13,7 +13,15 @@ from engine.worker.contract import queue as contract
 from engine.worker.contract.queue import Clarified, Question, QueueEntry, QueueKind, QueueState
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
-from engine.worker.queue_file import add_entry, change_entry, find_entry, load_queue, move_entry, save_queue
+from engine.worker.queue_file import (
+    add_entry,
+    change_entry,
+    find_entry,
+    load_queue,
+    move_entry,
+    queue_to_change,
+    save_queue,
+)
 from models.paths import expanded
 
 
@@ -48,22 +56,23 @@ def add(  # noqa: PLR0913 - what an entry is
     path = expanded(pipeline)
     if not path.is_file():
         raise UsageError(f"there is no question {path}", advice="Choose the file of a question (.yaml).")
-    queue = add_entry(
-        load_queue(_path(case)), str(path.resolve()), input=input, model=model, kind=kind, options=options
-    )
-    return _saved(case, queue)
+    with queue_to_change(_path(case)) as queue:
+        added = add_entry(queue, str(path.resolve()), input=input, model=model, kind=kind, options=options)
+        return _saved(case, added)
 
 
 @query(contract.REMOVE, lane="edit")
 def remove(desk: Desk, *, case: str, entry: int) -> list[QueueEntry]:
     """Take a run off the queue; what it has delivered stays in the case."""
-    return _saved(case, change_entry(load_queue(_path(case)), entry, lambda old: None))
+    with queue_to_change(_path(case)) as queue:
+        return _saved(case, change_entry(queue, entry, lambda old: None))
 
 
 @query(contract.MOVE, lane="edit")
 def move(desk: Desk, *, case: str, entry: int, step: int) -> list[QueueEntry]:
     """Move a run by so many places, up with a negative number."""
-    return _saved(case, move_entry(load_queue(_path(case)), entry, step))
+    with queue_to_change(_path(case)) as queue:
+        return _saved(case, move_entry(queue, entry, step))
 
 
 @query(contract.MARK, lane="edit")
@@ -71,9 +80,12 @@ def mark(
     desk: Desk, *, case: str, entry: int, state: QueueState, run: str | None = None, told: str = ""
 ) -> list[QueueEntry]:
     """Note how far a run of the queue is; `run`: which run of the case it is, if that is known."""
-    queue = load_queue(_path(case))
-    run_id = find_entry(queue, entry).run_id if run is None else run
-    return _saved(case, change_entry(queue, entry, lambda old: replace(old, state=state, told=told, run_id=run_id)))
+
+    def change(old: QueueEntry) -> QueueEntry:
+        return replace(old, state=state, told=told, run_id=old.run_id if run is None else run)
+
+    with queue_to_change(_path(case)) as queue:
+        return _saved(case, change_entry(queue, entry, change))
 
 
 @query(contract.CHOOSE, lane="edit")
@@ -88,7 +100,8 @@ def choose(
     def change(old: QueueEntry) -> QueueEntry:
         return replace(old, input=input, model=model, trust_code=trust_code, state="waiting", told="")
 
-    return _saved(case, change_entry(load_queue(_path(case)), entry, change))
+    with queue_to_change(_path(case)) as queue:
+        return _saved(case, change_entry(queue, entry, change))
 
 
 @query(contract.CLARIFY, lane="edit")
@@ -104,20 +117,20 @@ def clarify(  # noqa: PLR0913 - where the question is, and what is said of it
     from engine.results.decisions import clarify as write_clarified  # noqa: PLC0415 - reads pipelines, others do not
     from engine.results.decisions import pipeline_of  # noqa: PLC0415
 
-    queue = load_queue(_path(case))
-    queued = find_entry(queue, entry) if entry else None
-    with desk.writing(case) as opened:
-        file = Path(queued.pipeline) if queued is not None else pipeline_of(opened, run)
-    if not file.is_file():
-        raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
-    write_clarified(file, operator, question, said, document)
-    again = replace(queued, state="waiting", told="", run_id="") if queued is not None else QueueEntry(0, str(file))
-    waiting = next((other for other in queue if replace(other, id=again.id) == again), None)
-    if waiting is not None:
-        return Clarified(queue, waiting.id)
-    added = add_entry(queue, again.pipeline, input=again.input, model=again.model)
-    changed = change_entry(added, added[-1].id, lambda new: replace(new, trust_code=again.trust_code))
-    return Clarified(_saved(case, changed), added[-1].id)
+    with queue_to_change(_path(case)) as queue:
+        queued = find_entry(queue, entry) if entry else None
+        with desk.writing(case) as opened:
+            file = Path(queued.pipeline) if queued is not None else pipeline_of(opened, run)
+        if not file.is_file():
+            raise UsageError(f"the file of the question, {file}, is gone", advice="Ask it again in Question.")
+        write_clarified(file, operator, question, said, document)
+        again = replace(queued, state="waiting", told="", run_id="") if queued is not None else QueueEntry(0, str(file))
+        waiting = next((other for other in queue if replace(other, id=again.id) == again), None)
+        if waiting is not None:
+            return Clarified(queue, waiting.id)
+        added = add_entry(queue, again.pipeline, input=again.input, model=again.model)
+        changed = change_entry(added, added[-1].id, lambda new: replace(new, trust_code=again.trust_code))
+        return Clarified(_saved(case, changed), added[-1].id)
 
 
 def _saved(case: str, queue: list[QueueEntry]) -> list[QueueEntry]:

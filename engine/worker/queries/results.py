@@ -14,7 +14,7 @@ from engine.results.names import resolved_columns
 from engine.results.same_question import new_rows
 from engine.results.sections import UNGROUPED, Grouping, Sections
 from engine.results.shown import ShownHeading
-from engine.results.table import Selection, result_view
+from engine.results.table import ALL_ROWS, Selection, result_view
 from engine.results.values import date_of, is_empty, number_of, shown
 from engine.values.cells import cell_text, is_typed
 from engine.worker.contract import results as contract
@@ -30,8 +30,7 @@ from engine.worker.contract.results import (
     ShownRow,
     TableInfo,
 )
-from engine.worker.contract.spans import Span
-from engine.worker.queries.documents import check_page
+from engine.worker.queries.documents import Span, check_page
 from engine.worker.queries.registry import query
 from engine.worker.queue_file import question_names
 from storage.case import Case
@@ -106,7 +105,7 @@ def page(
     run: str,
     offset: int = 0,
     limit: int = 100,
-    only: Selection = Selection(),  # noqa: B008 - frozen
+    only: Selection = ALL_ROWS,
     grouping: Grouping = UNGROUPED,
 ) -> RowsPage:
     """Return some rows, sorted, filtered and grouped; without all that, none but these are read."""
@@ -137,12 +136,7 @@ def page(
 
 @query(contract.IDS)
 def ids(
-    case: Case,
-    *,
-    run: str,
-    spans: tuple[Span, ...],
-    only: Selection = Selection(),  # noqa: B008 - frozen
-    grouping: Grouping = UNGROUPED,
+    case: Case, *, run: str, spans: tuple[Span, ...], only: Selection = ALL_ROWS, grouping: Grouping = UNGROUPED
 ) -> tuple[str, ...]:
     """Return the ids of the rows in some lines of the table, in their order, each once."""
     if only.is_everything and not grouping.column:
@@ -157,14 +151,7 @@ def ids(
 
 
 @query(contract.GROUP)
-def group(
-    case: Case,
-    *,
-    run: str,
-    column: str,
-    only: Selection = Selection(),  # noqa: B008 - frozen
-    most: int = 500,
-) -> Group:
+def group(case: Case, *, run: str, column: str, only: Selection = ALL_ROWS, most: int = 500) -> Group:
     """Count the rows by what a column names."""
     counts = result_view(case, run).group(column, only)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].casefold()))

@@ -49,12 +49,7 @@ def gold(case: Case, *, run: str, file: str) -> int:
 
 @query(contract.JUDGE, lane="edit")
 def judge(
-    case: Case,
-    *,
-    run: str,
-    rows: tuple[str, ...],
-    kind: Literal["accept", "reject", "clear"],
-    column: str = "",
+    case: Case, *, run: str, rows: tuple[str, ...], kind: Literal["accept", "reject", "clear"], column: str = ""
 ) -> int:
     """Accept or reject rows, or their cells in one column, or take that back; return how many."""
     chosen = _rows(case, run, rows, column)

@@ -15,7 +15,7 @@ from engine.worker.queries.registry import query
 from models.paths import expanded
 from storage.case import Case
 from storage.export.files import write_table
-from storage.listing import DocumentFilter
+from storage.listing import ALL_DOCUMENTS, DocumentFilter
 from storage.search import HIT_END, HIT_START
 
 
@@ -27,7 +27,7 @@ def lines(  # noqa: PLR0913 - what a search box and its filters say
     offset: int = 0,
     limit: int = 50,
     prefix: bool = True,
-    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
+    only: DocumentFilter = ALL_DOCUMENTS,
 ) -> FoundLines:
     """Find lines that hold all words (storage.search says how they are written); `prefix`: the last may go on."""
     check_page(offset, limit)
@@ -65,24 +65,13 @@ def pieces(snippet: str) -> tuple[tuple[str, bool], ...]:
 
 
 @query(contract.TERMS, lane="slow")
-def terms(
-    case: Case,
-    *,
-    terms: tuple[str, ...],
-    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
-) -> TermCounts:
+def terms(case: Case, *, terms: tuple[str, ...], only: DocumentFilter = ALL_DOCUMENTS) -> TermCounts:
     """Count the lines that hold each term, by document."""
     return count_terms(case, terms, _within(only))
 
 
 @query(contract.SAVE_TERMS, lane="slow")
-def save_terms(
-    case: Case,
-    *,
-    terms: tuple[str, ...],
-    file: str,
-    only: DocumentFilter = DocumentFilter(),  # noqa: B008 - frozen
-) -> int:
+def save_terms(case: Case, *, terms: tuple[str, ...], file: str, only: DocumentFilter = ALL_DOCUMENTS) -> int:
     """Write the table of documents and counts, in the format that the suffix names; return its rows."""
     counted = count_terms(case, terms, _within(only))
     write_table(term_table(counted), expanded(file))
@@ -96,7 +85,7 @@ def saved(case: Case) -> tuple[SavedSearch, ...]:
 
 
 @query(contract.SAVE, lane="edit")
-def save(case: Case, *, name: str, words: str = "", only: DocumentFilter = DocumentFilter()) -> SavedSearch:  # noqa: B008 - frozen
+def save(case: Case, *, name: str, words: str = "", only: DocumentFilter = ALL_DOCUMENTS) -> SavedSearch:
     """Keep a search in the case under a name, in place of one of the same name."""
     return save_search(case, SavedSearch(name, words, only))
 
@@ -109,4 +98,4 @@ def forget(case: Case, *, name: str) -> str:
 
 
 def _within(only: DocumentFilter) -> DocumentFilter | None:
-    return None if replace(only, asked_in=()) == DocumentFilter() else only
+    return None if replace(only, asked_in=()) == ALL_DOCUMENTS else only

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.errors import UsageError
-from engine.results.table import Selection, result_view
+from engine.results.table import ALL_ROWS, Selection, result_view
 from engine.results.timeline import choose_dates, date_columns, make_timeline, timeline_table
 from engine.results.values import shown
 from engine.worker.contract import timeline as contract
@@ -25,14 +25,7 @@ MOST_TEXT = 300
 
 
 @query(contract.SHOW, lane="slow")
-def show(
-    case: Case,
-    *,
-    run: str,
-    column: str = "",
-    label: str = "",
-    only: Selection = Selection(),  # noqa: B008 - frozen
-) -> ShownTimeline:
+def show(case: Case, *, run: str, column: str = "", label: str = "", only: Selection = ALL_ROWS) -> ShownTimeline:
     """Order the rows by the dates of a column, the first that holds dates if none is named; `label` names the rows."""
     view = result_view(case, run)
     columns = date_columns(view.columns, view.values)
@@ -73,14 +66,7 @@ def show(
 
 
 @query(contract.SAVE, lane="slow")
-def save(
-    case: Case,
-    *,
-    run: str,
-    column: str,
-    file: str,
-    only: Selection = Selection(),  # noqa: B008 - frozen
-) -> int:
+def save(case: Case, *, run: str, column: str, file: str, only: Selection = ALL_ROWS) -> int:
     """Write the rows by date as a table, corrected, in the format that the suffix names; return its rows."""
     view = result_view(case, run)
     view.check_column(column)

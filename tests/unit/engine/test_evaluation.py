@@ -1,5 +1,6 @@
 """The scores are checked against numbers worked out by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,8 +98,24 @@ def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no gold answers"):
         Gold.read(file)
     file.write_text('{"findings": []}', encoding="utf-8")
-    with pytest.raises(UsageError, match="no gold answers: 'officers'"):
+    with pytest.raises(UsageError, match="no gold answers: 'officers' is missing"):
         Gold.read(file)
+    file.write_text('{"officers": [], "findings": ["a.txt"]}', encoding="utf-8")
+    with pytest.raises(UsageError, match="no gold answers"):
+        Gold.read(file)
+    file.write_text('{"officers": ["Ada Holt"], "findings": []}', encoding="utf-8")
+    with pytest.raises(UsageError, match="no gold answers"):
+        Gold.read(file)
+
+
+def test_gold_may_leave_out_badges_and_forms_and_number_its_officers(tmp_path: Path) -> None:
+    file = tmp_path / "gold.json"
+    officers = [{"id": 1, "name": "Ada Holt"}, {"id": 2, "name": "Ben Roy", "badge": 4711}]
+    findings = [{"file": "a.txt", "officer_id": 1, "page": 1}, {"file": "b.txt", "officer_id": 2, "page": 3}]
+    file.write_text(json.dumps({"officers": officers, "findings": findings}), encoding="utf-8")
+    gold = Gold.read(file)
+    claimed = [*gold.claimed("Officer Holt", ["a.txt"]), *gold.claimed("Officer R. #4711", ["b.txt"])]
+    assert score(claimed, gold.pairs) == Score(2, (), ())
 
 
 def test_a_table_without_officers_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from storage import passphrases, upgrade_notice
 from storage.backup import backup_case
 from storage.case import Case
 from storage.conversion import encrypt_case, is_encrypted
-from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFull, WrongPassphrase
+from storage.errors import CaseExists, CaseMissing, CaseReadOnly, DiskFailed, DiskFull, WrongPassphrase
 from storage.repair import repair_case
 from storage.verification import verify_case
 
@@ -74,6 +74,24 @@ def test_a_folder_is_no_file_to_make_and_a_full_disk_is_told_as_such(
     monkeypatch.setattr("storage.copying.make_temporary", full)
     with pytest.raises(DiskFull, match="no space is left to make"):
         backup_case(path, tmp_path / "copy.redwell")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of POSIX systems")
+@pytest.mark.parametrize("passphrase", ["", PASSPHRASE])
+def test_a_disk_that_fails_during_a_backup_is_told_as_such(tmp_path: Path, passphrase: str) -> None:
+    import resource  # noqa: PLC0415  POSIX alone has it
+
+    path = filled(tmp_path / "c.redwell")
+    if passphrase:
+        encrypt_case(path, passphrase)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(DiskFailed, match="disk I/O error"):
+            backup_case(path, tmp_path / "copy.redwell")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not [file for file in tmp_path.iterdir() if not file.name.startswith("c.redwell")]
 
 
 def test_what_killed_backups_left_goes_with_a_later_one(tmp_path: Path) -> None:

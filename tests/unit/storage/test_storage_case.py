@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from storage import lock
+from storage import lock, passphrases
 from storage.case import Case
 from storage.conversion import encrypt_case
 from storage.encryption import address_of
@@ -311,3 +312,25 @@ def test_a_new_case_that_threads_open_at_once_is_made_once(tmp_path: Path) -> No
             assert list(threads.map(write, range(4))) == [None] * 4
         with Case(path) as case:
             assert [case.cache.get("numbers", str(value)) for value in range(4)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("passphrase", ["", "correct horse battery"])
+def test_a_copy_of_a_case_in_use_without_its_wal_file_is_not_taken_for_a_new_case(
+    tmp_path: Path, passphrase: str
+) -> None:
+    live, copy = tmp_path / "live.redwell", tmp_path / "copy.redwell"
+    if passphrase:
+        passphrases.remember(live, passphrase)
+        passphrases.remember(copy, passphrase)
+    with Case(live) as case:
+        case.runs.start(pipeline_yaml="", pipeline_digest="p", model_name="m")
+        shutil.copy(live, copy)  # SQLite has moved nothing out of the -wal file yet
+        for read_only in (False, True):
+            with pytest.raises(NotACase, match=r"stands in copy\.redwell-wal") as refused:
+                Case(copy, read_only=read_only)
+            assert "together with that file" in refused.value.advice
+        for end in ("", "-wal"):
+            shutil.copy(f"{live}{end}", f"{copy}{end}")
+    with Case(copy) as case:
+        assert [run.status for run in case.runs.all()] == ["interrupted"]
+    passphrases.forget_all()

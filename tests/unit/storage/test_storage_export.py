@@ -344,8 +344,6 @@ def test_jsonl_has_values_and_evidence(tmp_path: Path) -> None:
             ]
         },
     }
-    with pytest.raises(ExportError, match="_evidence"):
-        write_jsonl(table({"_evidence": 1}), tmp_path / "o.jsonl")
 
 
 # ---- from a case to a file

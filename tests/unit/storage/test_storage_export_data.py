@@ -50,6 +50,15 @@ def test_json_is_a_list_of_what_jsonl_has_line_by_line(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "o.json").read_text()) == []
 
 
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_rows_of_an_earlier_export_are_written_as_json_again(tmp_path: Path, suffix: str) -> None:
+    write_table(table({"a": 1}, cited=True), tmp_path / "first.json")
+    first = json.loads((tmp_path / "first.json").read_text(encoding="utf-8"))[0]
+    write_table(table(first), tmp_path / f"again{suffix}")
+    again = json.loads((tmp_path / f"again{suffix}").read_text(encoding="utf-8").strip("[]\n"))
+    assert again == {**first, "_row_": "r0", "_evidence_": {}}
+
+
 def test_parquet_columns_have_the_type_of_their_values(tmp_path: Path) -> None:
     rows = [
         {"i": 1, "f": 1, "b": True, "s": "=x", "l": [1], "m": 1, "n": None, "big": 2**63},

@@ -54,6 +54,16 @@ def test_filters_take_what_fits_all_of_them(three: Case) -> None:
     assert (facets.years, facets.starred) == (((2020, 1),), 1)
 
 
+def test_a_name_in_quotes_is_the_whole_of_it(case: Case) -> None:
+    for id, name in enumerate(("mail.eml", "mail.eml/plan.pdf", "Mail.eml", 'the "mail.eml" file.txt', "b\udcff")):
+        add(case, str(id), name)
+    assert ids(case, text="mail.eml") == ["0", "2", "1", "3"]
+    assert ids(case, text=' "mail.eml"') == ["0", "3"]  # and what has it with the quotes
+    assert ids(case, text='"/records/mail.eml"') == ["0"]
+    assert ids(case, text='"b\udcff"') == ["4"]
+    assert ids(case, text='"mail"') == ids(case, text='""') == []
+
+
 @pytest.mark.parametrize("name", ["Ärztebericht.pdf", unicodedata.normalize("NFD", "ÄRZTE-Straße.PDF"), "ärzte\udcff"])
 @pytest.mark.parametrize("text", ["ärzte", "Ärzte", unicodedata.normalize("NFD", "ÄRZTE")])
 def test_names_are_found_without_regard_to_case_in_every_script(case: Case, name: str, text: str) -> None:

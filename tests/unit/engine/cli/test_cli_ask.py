@@ -27,6 +27,7 @@ def test_a_question_and_a_folder_give_a_table(redwell: Any, pipeline: Path, tmp_
     assert result.exit_code == 0, result.output
     assert "plate number" in result.stderr
     assert "Next: look at every row" in result.stdout
+    assert "redwell desktop records.redwell" in result.stdout
     assert "redwell export records.redwell --out FILE" in result.stdout
     assert redwell("export", "records.redwell", "--out", "again.csv").exit_code == 0
     assert header(Path("o.csv"))[:2] == ["filename", "plate_number"]

@@ -144,7 +144,7 @@ def test_documents_are_removed_and_put_back_by_name(redwell: Any, case: str) -> 
         rows = opened.labels.count_result_rows_of(opened.listing.documents_that_fit(DocumentFilter(removed=True)))
     assert rows > 0
     assert result.stderr.startswith(f"{rows} row")
-    assert "of results show" in result.stderr and "no review was made in them" in result.stderr
+    assert "of results show" in result.stderr and "(reviewed: 0)" in result.stderr
     with Case(Path(case), read_only=True) as opened:
         (alpha,) = opened.listing.documents_that_fit(DocumentFilter(removed=True))
         names = {entry.filename for entry in opened.documents.entries() if entry.id != alpha}
@@ -196,7 +196,7 @@ def test_a_removal_is_asked_about_in_a_terminal(redwell: Any, case: str, monkeyp
     monkeypatch.setattr("engine.cli.case.has_terminal", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *asked, **how: answers.pop(0))
     result = redwell("case", "remove", case, "alpha.txt")
-    assert "reviews were made in 1 of these" in result.stderr
+    assert "(reviewed: 1)" in result.stderr
     assert (result.exit_code, result.stdout.strip()) == (0, "Nothing was removed.")
     result = redwell("case", "remove", case, "alpha.txt")
     assert (result.exit_code, result.stdout.strip()) == (0, f"1 document removed from {case}")

@@ -100,6 +100,7 @@ def test_rows_that_fail_are_listed_with_the_error(redwell: Any, pipeline: Path, 
     ("arguments", "told"),
     [
         (["-o", "o.txt"], "names no export format"),
+        (["-o", "o.txt"], ".sqlite, .db, .pdf."),
         (["-o", "nowhere/o.csv"], "there is no folder nowhere"),
         (["-o", "o.csv", "-o", "./o.csv"], "twice"),
         (["--case", "x.jsonl", "-o", "x.jsonl"], "names the case itself"),

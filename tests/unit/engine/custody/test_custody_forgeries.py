@@ -189,4 +189,5 @@ def test_the_pages_of_a_report_are_drawn_by_processes_that_read_one_file_each(
     files = [reads for _, reads in seen]
     assert len(files) > 1
     assert all(len(reads) == 1 for reads in files)
+    assert {reads[0].suffix for reads in files} == {".pdf"}, "a text has no pages to draw"
     assert len({folder for folder, _ in seen}) == len({reads[0] for reads in files}) == len(files)

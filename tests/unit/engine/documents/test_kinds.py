@@ -59,6 +59,7 @@ def test_content_wins_over_the_name_with_a_warning(tmp_path: Path, name: str, da
         ("a.pdf", bytes(range(256)) * 8, "corrupt"),
         ("a.xyz", bytes(range(256)) * 8, "unsupported"),
         ("a.rtf", b"{\\rtf1 x}", "unsupported"),
+        ("winmail.dat", b"\x78\x9f\x3e\x22plain words", "unsupported"),
         ("a.pdf", b"{\\rtf1 x}", "wrong_type"),
         ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "unsupported"),
         ("a.docx", b"PK\x03\x04 cut short", "corrupt"),
@@ -71,6 +72,12 @@ def test_reasons(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
         recognise(write(tmp_path, name, data), name)
     assert caught.value.reason == reason
     assert reason == "empty" or caught.value.advice
+
+
+def test_the_signature_of_a_mail_is_called_so(tmp_path: Path) -> None:
+    """As mail programs attach it: no text, but DER."""
+    with pytest.raises(DocumentError, match="of the kind signature"):
+        recognise(write(tmp_path, "smime.p7s", b"\x30\x80\x06\x09" + bytes(range(256))), "smime.p7s")
 
 
 def test_a_workbook_is_no_archive(tmp_path: Path) -> None:

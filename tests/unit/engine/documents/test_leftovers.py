@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from desktop.client import WORKER
 from engine.documents import render, report
-from engine.documents.leftovers import LOCK, PREFIX, remove_leftovers, scratch_folder
+from engine.documents.leftovers import FILES, LOCK, PREFIX, remove_leftovers, scratch_folder
 from engine.errors import DocumentError
 
 OWNER = """
@@ -77,6 +77,16 @@ def test_the_folder_of_a_killed_process_goes_and_that_of_a_living_one_stays() ->
         owner.send_signal(signal.SIGKILL)
     assert remove_leftovers() == 1
     assert not folder.exists()
+
+
+def test_what_is_left_of_a_folder_whose_owner_was_killed_while_it_removed_it_goes(temporary: Path) -> None:
+    """Which of the two goes first, the lock or the files, the file system decides."""
+    left, new = temporary / f"{PREFIX}left", temporary / f"{PREFIX}new"
+    (left / FILES).mkdir(parents=True)
+    (left / FILES / "secret.txt").write_text("x", encoding="utf-8")
+    new.mkdir()
+    assert remove_leftovers() == 1
+    assert [folder.name for folder in temporary.iterdir()] == [new.name]
 
 
 def test_what_a_killed_worker_left_goes_with_the_next(temporary: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import io
+import quopri
 import sys
 import zipfile
 from email.message import EmailMessage
@@ -213,6 +215,18 @@ def test_what_a_report_of_delivery_says_is_read_and_a_mail_in_it_keeps_its_heade
     (mail,) = contents.children
     inner = parse_mail(mail.path.read_bytes(), Scratch(tmp_path / "inner", PLENTY))
     assert lines(inner) == ["From: Jürgen <j@x.org>", "Subject: Störung", "", "inner"]
+
+
+@pytest.mark.parametrize("encoding", ["base64", "quoted-printable"])
+def test_a_mail_that_was_encoded_as_a_whole_is_read(tmp_path: Path, encoding: str) -> None:
+    inner = "From: bo@x.org\nSubject: Störung\nContent-Type: text/plain; charset=utf-8\n\n€ 5\n".encode()
+    encoded = base64.encodebytes(inner) if encoding == "base64" else quopri.encodestring(inner)
+    head = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {encoding}\n\n".encode()
+    parts = b"--b\nContent-Type: text/plain\n\nsee\n--b\n" + head + encoded + b"\n--b--\n"
+    mail = b"From: a@x.org\nContent-Type: multipart/mixed; boundary=b\n\n" + parts
+    (child,) = parse_mail(mail, Scratch(tmp_path, PLENTY)).children
+    read = parse_mail(child.path.read_bytes(), Scratch(tmp_path / "inner", PLENTY))
+    assert lines(read) == ["From: bo@x.org", "Subject: Störung", "", "€ 5"]
 
 
 def test_word_reads_in_document_order(tmp_path: Path) -> None:

@@ -231,6 +231,87 @@ def test_the_text_of_a_word_formula_is_read(tmp_path: Path) -> None:
     assert read(tmp_path / "a.docx").text == "The sum is a = 5"
 
 
+def test_exponents_and_fractions_of_a_word_formula_are_told_from_what_stands_beside_them(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("About ")
+    text = "<m:r><m:t>{}</m:t></m:r>".format
+    parts = (
+        f"<m:sSup><m:e>{text('10')}</m:e><m:sup>{text('6')}</m:sup></m:sSup>{text(' = ')}",
+        f"<m:f><m:num>{text('a + b')}</m:num><m:den>{text('2.5')}</m:den></m:f>{text(', ')}",
+        f"<m:sSup><m:e><m:d><m:e>{text('1 + r')}</m:e></m:d></m:e><m:sup>{text('n')}</m:sup></m:sSup>",
+        f"<m:rad><m:deg/><m:e>{text('x')}</m:e></m:rad>",
+    )
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    paragraph._p.append(etree.fromstring(f'<m:oMath xmlns:m="{math}">{"".join(parts)}</m:oMath>'))
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").text == "About 10⁶ = (a + b)/2.5, (1 + r)^n√x"
+
+
+def test_the_code_of_a_word_field_is_no_text(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("Dear ")
+
+    def mark(kind: str) -> Any:
+        return element("w:r", element("w:fldChar", fldCharType=kind))
+
+    def code(text: str) -> Any:
+        return run(text, tag="w:instrText")
+
+    inner = [mark("begin"), code("MERGEFIELD sex"), mark("separate"), run("M"), mark("end")]
+    outer = [
+        mark("begin"),
+        code("IF "),
+        *inner,
+        code(' = "M" "Sir" "Madam"'),
+        mark("separate"),
+        run("Sir"),
+        mark("end"),
+    ]
+    paragraph._p.extend([*outer, run(","), mark("begin"), run(" of a field without an end nothing is lost")])
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").text == "Dear Sir, of a field without an end nothing is lost"
+
+
+def test_headers_that_no_page_shows_any_more_are_marked(tmp_path: Path) -> None:
+    word = docx.Document()
+    section = word.sections[0]
+    for margin, text in (
+        (section.header, "all pages"),
+        (section.first_page_header, "old letterhead"),
+        (section.even_page_footer, "even pages"),
+    ):
+        margin.paragraphs[0].text = text
+    word.settings.odd_and_even_pages_header_footer = True
+    word.save(str(tmp_path / "a.docx"))
+    assert marks(read(tmp_path / "a.docx")) == [
+        ("old letterhead", "invisible"),
+        ("all pages", None),
+        ("even pages", None),
+    ]
+    section.different_first_page_header_footer = True
+    word.save(str(tmp_path / "b.docx"))
+    assert ("old letterhead", None) in marks(read(tmp_path / "b.docx"))
+
+
+def test_files_embedded_in_word_and_slides_are_named(tmp_path: Path) -> None:
+    word = docx.Document()
+    file = etree.fromstring(
+        '<w:object xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+        ' xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office">'
+        '<v:shape><v:imagedata/></v:shape><o:OLEObject ProgID="Excel.Sheet.12"/></w:object>'
+    )
+    word.add_paragraph("See")._p.append(element("w:r", file))
+    word.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx").warnings == ("1 embedded file was not read; save it as a file of its own",)
+    workbook(tmp_path / "a.xlsx")
+    show, slide, picture = slide_with_picture(tmp_path)
+    picture._element.getparent().remove(picture._element)
+    slide.shapes.add_ole_object(str(tmp_path / "a.xlsx"), "Excel.Sheet.12", 0, 0)
+    show.save(str(tmp_path / "a.pptx"))
+    said = "1 embedded file on the slides was not read; save it as a file of its own"
+    assert read(tmp_path / "a.pptx").warnings == (said,)
+
+
 def test_word_text_that_a_style_hides_and_white_text_on_white_are_marked(tmp_path: Path) -> None:
     word = docx.Document()
     secret = word.styles.add_style("Secret", WD_STYLE_TYPE.CHARACTER)
@@ -393,6 +474,59 @@ DIAGRAM = """<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presenta
  <a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/diagram">
  <dgm:relIds xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"/>
  </a:graphicData></a:graphic></p:graphicFrame>"""
+
+
+def test_raised_digits_of_slides_are_no_part_of_the_number_before_them(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    table = slide.shapes.add_table(1, 1, 0, 0, Inches(4), Inches(1)).table
+    pieces = (("Paid $120", "0"), ("1", "30000"), (" on May 3", "0"), ("rd", "30%"), (", H", "0"), ("2", "-25%"))
+    for frame in (slide.shapes.add_textbox(0, 0, 9, 9).text_frame, table.cell(0, 0).text_frame):
+        for text, baseline in pieces:
+            piece = frame.paragraphs[0].add_run()
+            piece.text = text
+            piece.font._element.set("baseline", baseline)
+    show.save(str(tmp_path / "a.pptx"))
+    assert read(tmp_path / "a.pptx").text.splitlines() == ["Paid $120¹ on May 3rd, H2"] * 2
+
+
+def test_text_beside_a_formula_of_a_slide_is_read(tmp_path: Path) -> None:
+    """PowerPoint writes such a box a second time as a picture, for programs that know no formulas."""
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    box = slide.shapes.add_textbox(0, 0, 9, 9)
+    box.text_frame.text = "About "
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    power = "<m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>6</m:t></m:r></m:sup></m:sSup>"
+    box.text_frame.paragraphs[0]._p.append(
+        etree.fromstring(
+            '<a14:m xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main">'
+            f'<m:oMath xmlns:m="{math}">{power}</m:oMath></a14:m>'
+        )
+    )
+    compatible = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+    whole = etree.SubElement(slide.shapes._spTree, f"{{{compatible}}}AlternateContent")
+    for name in ("Choice", "Fallback"):
+        etree.SubElement(whole, f"{{{compatible}}}{name}", Requires="a14").append(deepcopy(box._element))
+    slide.shapes._spTree.remove(box._element)
+    show.save(str(tmp_path / "a.pptx"))
+    assert read(tmp_path / "a.pptx").text == "About 10⁶"
+
+
+def test_shapes_that_are_switched_off_and_text_of_the_master_are_read(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    unseen, first, second = (show.slides.add_slide(show.slide_layouts[6]) for _ in range(3))
+    unseen._element.set("show", "0")
+    hidden = first.shapes.add_textbox(0, 0, 9, 9)
+    hidden.text_frame.text = "old figure"
+    common = deepcopy(hidden._element)
+    hidden._element.nvSpPr.cNvPr.set("hidden", "1")
+    second.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "second"
+    show.slide_master.shapes._spTree.append(common)
+    common.xpath(".//a:t")[0].text = "Confidential"
+    show.save(str(tmp_path / "a.pptx"))
+    found = [(line.page, line.text, line.hidden) for line in read(tmp_path / "a.pptx").lines]
+    assert found == [(2, "old figure", "invisible"), (2, "Confidential", None), (3, "second", None)]
 
 
 def test_charts_and_diagrams_of_slides_are_counted_with_the_pictures(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import arro3.core as arrow
 import pytest
@@ -60,6 +61,47 @@ def test_whole_numbers_keep_the_zeros_that_a_sheet_shows(tmp_path: Path) -> None
     row = {"zip": "02139", "badge": "12417", "ssn": "012-34-5678", "share": 5, "count": 7}
     assert rows_of(tmp_path / "a.xlsx") == [("Sheet", row)]
     assert lines_of(tmp_path / "a.xlsx")[-1] == "02139 | 12417 | 012-34-5678 | 5 | 7"
+
+
+def test_numbers_are_read_with_the_signs_that_a_sheet_shows(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    cells: list[tuple[Any, str, str]] = [
+        (0.25, "0%", "25%"),
+        (0.0725, "0.00\\ %", "7.25 %"),
+        (1234.5, '"$"#,##0.00', "$1234.5"),
+        (1200, '_("$"* #,##0.00_);_("$"* \\(#,##0.00\\);_("$"* "-"??_);_(@_)', "$1200"),
+        (-50, '"£"#,##0;[Red]\\-"£"#,##0', "-£50"),
+        (1200, "#,##0.00\\ [$€-407]", "1200 €"),
+        (5, '0" km"', "5 km"),
+        (17, '"No. "0000', "No. 0017"),
+        (1250000, '0.0,,"M"', "1250000"),
+        (2025550123, "\\(000\\)\\ 000\\-0000", "2025550123"),
+        (0.5, "# ?/?", "0.5"),
+        (5, "[>9]0;General", "5"),
+        (4.35, "General", "4.35"),
+        (True, "General", "TRUE"),
+        (timedelta(hours=25, minutes=30), "[h]:mm", "25:30:00"),
+        (-timedelta(minutes=90), "[h]:mm", "-1:30:00"),
+    ]
+    for number, (value, form, _) in enumerate(cells, 1):
+        sheet.cell(number, 1, value).number_format = form
+    book.save(tmp_path / "a.xlsx")
+    assert lines_of(tmp_path / "a.xlsx") == [shown for _, _, shown in cells]
+
+
+def test_a_number_has_the_digits_that_a_sheet_keeps(tmp_path: Path) -> None:
+    """Excel writes 0.1 + 0.2 with all digits of the machine, and shows 0.3."""
+    book = Workbook()
+    sheet: Any = book.active
+    for row in (["sum"], [77.77]):
+        sheet.append(row)
+    book.save(tmp_path / "raw.xlsx")
+    with ZipFile(tmp_path / "raw.xlsx") as raw, ZipFile(tmp_path / "a.xlsx", "w") as out:
+        for name in raw.namelist():
+            out.writestr(name, raw.read(name).replace(b"<v>77.77</v>", b"<v>0.30000000000000004</v>"))
+    assert rows_of(tmp_path / "a.xlsx") == [("Sheet", {"sum": 0.3})]
+    assert lines_of(tmp_path / "a.xlsx") == ["sum", "0.3"]
 
 
 def test_a_workbook_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:

@@ -106,6 +106,20 @@ def test_ruled_table(tmp_path: Path) -> None:
     assert table.page == 1
 
 
+def test_the_number_of_a_footnote_is_no_part_of_a_sum_in_a_table(tmp_path: Path) -> None:
+    with pymupdf.open() as pdf:
+        page = pdf.new_page()
+        for n in range(3):
+            page.draw_line((72, 100 + 20 * n), (272, 100 + 20 * n))
+            page.draw_line((72 + 100 * n, 100), (72 + 100 * n, 140))
+        for point, text in (((76, 114), "Item"), ((176, 114), "Sum"), ((76, 134), "Car"), ((176, 134), "$120")):
+            page.insert_text(point, text, fontsize=11)
+        page.insert_text((176 + pymupdf.get_text_length("$120", fontsize=11), 130), "1", fontsize=7)
+        pdf.save(tmp_path / "a.pdf")
+    (table,) = read(tmp_path / "a.pdf").tables
+    assert table.rows == (("Item", "Sum"), ("Car", "$120¹"))
+
+
 def test_check_boxes_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     with pymupdf.open() as pdf:
@@ -157,11 +171,15 @@ def test_encrypted(make_pdf: Callable[..., Path]) -> None:
 
 
 def test_too_many_pages(tmp_path: Path) -> None:
+    count = 10_000
+    kids = " ".join(f"{number} 0 R" for number in range(3, 3 + count))
+    objects = ["<</Type/Catalog/Pages 2 0 R>>", f"<</Type/Pages/Count {count}/Kids[{kids}]>>"]
+    objects += ["<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]>>"] * count
+    body = "".join(f"{number} 0 obj{content}endobj\n" for number, content in enumerate(objects, 1))
     path = tmp_path / "long.pdf"
-    with pymupdf.open() as pdf:
-        for _ in range(10_000):
-            pdf.new_page()
-        pdf.save(path)
+    path.write_text(f"%PDF-1.4\n{body}trailer<</Root 1 0 R>>\n%%EOF\n")  # PyMuPDF writes it in a quarter of a minute
+    with pymupdf.open(path) as pdf:
+        assert pdf[count - 1].rect.width == 612
     assert reason_of(path) == "too_many_pages"
 
 

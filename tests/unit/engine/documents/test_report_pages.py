@@ -50,3 +50,16 @@ def test_a_word_with_a_soft_hyphen_or_an_invisible_mark_stays_one_word(tmp_path:
     words = words_of(tmp_path, field=ReportField("name", value, "", False), place=ReportPlace("p", "", ()))
     shown = [word.replace("\u00ad", "") for _, word in words]
     assert shown[shown.index("name:") + 1 :][:4] == ["Maximilian", "ONeill", "ab", "cd"]
+
+
+def test_no_word_above_the_ledger_is_parted(tmp_path: Path) -> None:
+    """The columns below are narrow: their words are figures."""
+    head = ("step", "in", "output", "rejected", "failed", "rows out", "adds up")
+    rows = (("duplicates of another file", "0", "", "", "", "", ""), ("keep", "7", "6", "1", "0", "6", "yes"))
+    written, made = tmp_path / "spec.json", tmp_path / "report.pdf"
+    spec = ReportSpec("Results", "of a run", (), sums=(head, *rows))
+    written.write_text(json.dumps(asdict(spec)), encoding="utf-8")
+    write_report(written, made)
+    with pymupdf.open(made) as report:
+        words = report[0].get_text().split()
+    assert set(" ".join(head).split()) <= set(words)

@@ -10,7 +10,7 @@ from engine.documents.encoding import decode, decode_declared, encoding_of
 from engine.documents.options import ParseOptions
 from engine.documents.parse import parse_file
 from engine.documents.records import read_rows
-from engine.documents.web import html_lines, visible_text
+from engine.documents.web import html_lines, parse_html, visible_text
 from engine.errors import DocumentError
 
 
@@ -184,6 +184,55 @@ def test_empty_cells_of_html_tables_keep_their_place() -> None:
     <table><tr><td></td><td>A letter in the margins of a table.</td><td></td></tr></table>"""
     lines = ["Name | Badge | Rank", "Gomes | | Sergeant", "| 17 | Captain", "| | Unknown"]
     assert visible_text(page).splitlines() == [*lines, "A letter in the margins of a table."]
+
+
+def test_cells_of_html_tables_stay_in_their_columns_beside_one_that_reaches_down() -> None:
+    page = """<table><tr><th>Officer<th>Month<th>Days<th>Note</tr>
+    <tr><td rowspan="3">Gomes<td>May<td rowspan="2">5<td>first</tr>
+    <tr><td>June<td>second</tr><tr><td>July<td>7<td>third</tr>
+    <tr><td>Lee<td>May<td>2<td>x</tr></table>"""
+    assert visible_text(page).splitlines() == [
+        "Officer | Month | Days | Note",
+        "Gomes | May | 5 | first",
+        *("| June | | second", "| July | 7 | third", "Lee | May | 2 | x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "warnings"),
+    [
+        ("<p>a</p><img src=a><img src=b><img width=1 height=1>", ["2 pictures were not read"]),
+        ("<p>a</p><svg><text>Sums</text></svg><svg><path d='M0'/></svg>", ["1 picture was not read"]),
+        (
+            "<iframe src='a.html'></iframe><iframe width=0></iframe>",
+            [
+                "1 framed page was not read",
+                "no text was found; open it in a browser, and print what is shown to a PDF",
+            ],
+        ),
+    ],
+)
+def test_html_names_what_is_not_read_of_it(body: str, warnings: list[str]) -> None:
+    assert parse_html(body.encode()).warnings == warnings
+
+
+def test_a_key_that_stands_twice_in_a_json_document_loses_no_value(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a": 1, "b": {"c": 2, "c": 3}, "a": 4}')
+    assert lines_of(path) == ['a: 1; b: {"c": 2, "c_2": 3}; a_2: 4']
+
+
+def test_half_of_a_pair_of_utf16_in_json_becomes_a_character_that_can_be_stored(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(r'[{"a": "x \ud83d y", "b": ["\ud83d\ude00", {"k\ude00": 1}]}]')
+    assert list(read_rows(path)) == [{"a": "x \ufffd y", "b": ["\U0001f600", {"k\ufffd": 1}]}]
+    assert lines_of(path) == ['a: x \ufffd y; b: ["\U0001f600", {"k\ufffd": 1}]']
+
+
+def test_a_mail_in_utf7_with_half_of_a_pair_can_be_stored(tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    path.write_bytes(b"From: a@x.org\nContent-Type: text/plain; charset=utf-7\n\nHi +2D0- there\n")
+    assert lines_of(path) == ["From: a@x.org", "", "Hi \ufffd there"]
 
 
 def test_csv_rows_name_every_cell(tmp_path: Path) -> None:

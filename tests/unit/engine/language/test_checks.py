@@ -95,6 +95,12 @@ def test_a_missing_reduce_key_is_placed_at_the_key(registry: dict) -> None:
     ]
 
 
+def test_a_key_that_is_a_path_is_told_how_to_reach_what_is_inside(registry: dict) -> None:
+    [problem] = found([FIND, group("per_officer", "officer.name")], registry, source_fields={"records": ["text"]})
+    assert "reduce_key reads the field 'officer.name', which nothing before it writes" in problem
+    assert problem.endswith("A key names a whole field: lift what 'officer' holds by unnest with expand_fields.")
+
+
 def test_overwriting_and_dropping_what_is_not_there_are_warnings(registry: dict) -> None:
     operators = [FIND, ask("again", '"{{ input.text }}"', "officer: string", "    drop_keys: [pagse]\n")]
     assert found(operators, registry) == [

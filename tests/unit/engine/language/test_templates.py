@@ -91,7 +91,7 @@ def test_comparison_variables_are_kept_apart() -> None:
         ("Read:\n  {{ doc.text }}", "uses 'doc', which nothing provides", 2, 6),
         ("a\nb {{ input.x", "not a valid template", 2, 3),
         ("a\n{% include 'x' %}", "{% include %} is not available", 2, 1),
-        ("{{ x | nofilter }}", "No filter named 'nofilter'", 1, 1),
+        ("{{ input.x | nofilter }}", "there is no filter 'nofilter'", 1, 1),
         ("a\n{% if input.x | wordz %}b{% endif %}", "there is no filter 'wordz'", 2, 1),
         ("{{ 1 if input.x is frobnicated }}", "there is no test 'frobnicated'", 1, 1),
     ],
@@ -126,6 +126,33 @@ def test_a_field_wins_over_a_method_of_the_same_name() -> None:
 def test_a_missing_field_is_named_with_those_there_are(text: str) -> None:
     with pytest.raises(ItemError, match="there is no field 'titel'; the fields there are: title, text"):
         Template.parse(text).render(input={"title": "x", "text": "y"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ input.items }}", "{{ input['items'] }}", "{% if input.items %}b{% endif %}", "{{ input.items | length }}"],
+)
+def test_a_missing_field_is_not_the_method_of_that_name(text: str) -> None:
+    with pytest.raises(ItemError, match="there is no field 'items'; the fields there are: title"):
+        Template.parse(text).render(input={"title": "x"})
+
+
+def test_a_method_is_there_to_be_called() -> None:
+    row = {"title": "x", "n": ["a"]}
+    text = "{{ input.items is defined }} {{ input.items | default('none') }} {{ input.items() | length }}"
+    assert Template.parse(text).render(input=row) == "false none 2"
+    calls = "{{ input.get('n')[0] }} {{ input['keys']() | join }} {{ input.title.upper() }} {{ dict(a=1).a }}"
+    assert Template.parse(calls).render(input=row) == "a titlen X 1"
+    loop = "{% for a in input.title %}{{ loop.cycle('odd', 'even') }} {{ loop.index }}{% endfor %}"
+    assert Template.parse(loop).render(input=row) == "odd 1"
+    with pytest.raises(ItemError, match=r"upper is called with brackets: upper\(\)"):
+        Template.parse("{{ input.title.upper }}").render(input=row)
+
+
+def test_a_filter_that_is_none_is_told_with_those_there_are() -> None:
+    with pytest.raises(PipelineError) as caught:
+        Template.parse("{{ input.x | uper }}")
+    assert "Did you mean 'upper'?" in caught.value.advice
 
 
 HOSTILE = [

@@ -65,3 +65,8 @@ def test_separators_of_unicode_end_no_line(character: str) -> None:
     assert value == {"prompt": prompt, "other": f"a{character}b", "n": [1]}
     assert positions.values["prompt",].inside(2, 1).line == 3
     assert positions.values["n",].line == 5
+
+
+def test_a_text_that_is_read_again_gives_values_of_its_own() -> None:
+    read("names: [Roe]\n")["names"].append("Diaz")
+    assert read("names: [Roe]\n") == {"names": ["Roe"]}

@@ -111,6 +111,17 @@ def test_a_retriever_is_refused_where_questions_are_about_several_rows(bench, op
         run(bench, f"{operator}, retriever: find", ROWS)
 
 
+@pytest.mark.parametrize("operator", [COMPARE, LINKS, RANK, TOPK])
+def test_validate_is_refused_where_the_model_only_compares(tmp_path, operator):
+    source = write_jsonl(tmp_path / "rows.jsonl", ROWS)
+    loaded = pipeline(source, f"- {{name: op, {operator}, validate: ['len(output.text) > 0']}}")
+    [problem] = check(loaded.plan)
+    assert (problem.severity, problem.operator) == ("error", "op")
+    assert problem.message.endswith("here the model only compares, and writes no fields")
+    assert "filter with a condition" in problem.advice
+    assert check(pipeline(source, f"- {{name: op, {COMPARE}, {NAME}, validate: ['len(output.text) > 0']}}").plan) == []
+
+
 def test_examples_of_a_comparison_and_of_naming_are_shown_with_their_own_prompts(bench):
     same = "{input1: {text: Roy}, input2: {text: A. Roy}, output: {same: true}}"
     named = "{inputs: [{text: Roy}, {text: A. Roy}], output: {text: A. Roy}}"

@@ -21,7 +21,7 @@ async def test_each_element_becomes_a_row_with_the_other_fields():
 
 
 async def test_an_empty_list_is_rejected_with_the_reason():
-    rows = rows_of({"officers": []}, {"officers": None}, {"officers": {}})
+    rows = rows_of({"officers": []}, {"officers": None})
     outcome = await run(unnest(), rows)
     assert [(r.row, r.reason) for r in outcome.rejected] == [(row, "officers is empty") for row in rows]
     assert outcome.rows == []
@@ -51,6 +51,14 @@ async def test_a_dictionary_is_kept_and_its_fields_are_lifted():
     assert values_of(outcome) == [{"officers": {"name": "Diaz", "act": "shoved"}, "name": "Diaz", "act": "shoved"}]
     some = await run(unnest(expand_fields=("name",)), rows_of({"officers": {"name": "Diaz", "act": "shoved"}}))
     assert values_of(some) == [{"officers": {"name": "Diaz", "act": "shoved"}, "name": "Diaz"}]
+
+
+@pytest.mark.parametrize("keep_empty", [False, True])
+async def test_a_row_with_an_empty_dictionary_stays(keep_empty):
+    rows = rows_of({"file": "a", "officers": {}})
+    assert values_of(await run(unnest(keep_empty=keep_empty), rows)) == [{"file": "a", "officers": {}}]
+    some = await run(unnest(keep_empty=keep_empty, expand_fields=("name",)), rows)
+    assert values_of(some) == [{"file": "a", "officers": {}, "name": None}]
 
 
 async def test_a_dictionary_does_not_silently_replace_fields_of_the_row():

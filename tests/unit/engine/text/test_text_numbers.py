@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from engine.text.normalise import plain
 from engine.text.numbers import number_mentions, parse_number
 
 
@@ -54,3 +55,21 @@ def test_mentions_leave_out_parts_of_codes_times_and_larger_numbers() -> None:
 )
 def test_numbers_of_a_text(text: str, numbers: list[str]) -> None:
     assert [str(value) for value, _, _ in number_mentions(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "numbers"),
+    [
+        ("10⁶", "10^6", []),
+        ("about 10⁶ people", "about 10^6 people", []),
+        ("5 × 10⁷", "5 × 10^7", ["5"]),
+        ("2.5x10⁻³ m", "2.5x10^-3 m", []),
+        ("$10³ and $120¹", "$10 and $120", ["10", "120"]),
+        ("on May 10³, 2019", "on May 10, 2019", ["10", "2019"]),
+        ("for 10² days", "for 10 days", ["10"]),
+        ("110⁶", "110", ["110"]),
+    ],
+)
+def test_a_power_of_ten_is_not_read_as_ten(text: str, written: str, numbers: list[str]) -> None:
+    assert plain(text) == written
+    assert [str(value) for value, _, _ in number_mentions(plain(text))] == numbers

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from asking_worker import Window, play
+from scripted_cases import make_folder
+from scripted_redwell import ScriptedModels
 
 import engine.worker.answering
+from engine.templates import template
 from engine.worker.queries.desk import Desk
 from engine.worker.queries.registry import query
 from storage import conversion, passphrases
@@ -100,6 +104,34 @@ def test_a_conversion_that_the_log_cannot_note_is_done_and_told(path: Path, monk
 
     play(script)
     assert is_encrypted(path)
+
+
+def test_what_was_tried_before_a_case_is_encrypted_does_not_stay_in_plain_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, path, text = tmp_path / "scratch", tmp_path / "b.redwell", template("empty").text
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    make_folder(tmp_path)
+
+    def plain() -> list[Path]:
+        return [file for file in scratch.rglob("*") if file.is_file() and b"Varrick" in file.read_bytes()]
+
+    async def script(window: Window) -> None:
+        window.send(command="ingest", id="i", case=str(path), folder=str(tmp_path / "records"))
+        await window.until(lambda event: event.get("id") == "i" and event["event"] == "CommandFinished")
+        window.send(command="try", id="t", case=str(path), text=text)
+        await window.until(lambda event: event.get("id") == "t" and event["event"] == "CommandFinished")
+        tried = next(event for event in window.events if event["event"] == "Tried")
+        assert (await window.ask("pipelines.tried", trial=tried["case"], item=0))["name"] == "alpha.txt"
+        assert plain()
+        window.send(command="convert", id="c", case=str(path), new_passphrase=FIRST)
+        await window.until(lambda event: event.get("id") == "c" and event["event"] == "CommandFinished")
+        assert not plain()
+        gone = await window.ask("pipelines.tried", trial=tried["case"], item=0)
+        assert "not kept any more" in gone
+
+    play(script, ScriptedModels)
 
 
 def test_an_encrypted_case_is_locked_until_the_worker_is_told(path: Path) -> None:

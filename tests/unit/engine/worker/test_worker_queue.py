@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from scripted_redwell import ScriptedModels
 
 from engine.errors import UsageError
 from engine.worker.contract.queue import QueueEntry
+from engine.worker.queries.queue import mark
 from engine.worker.queue_file import (
     MOST_ENTRIES,
     add_entry,
@@ -71,6 +75,39 @@ def test_a_queue_is_on_the_disk_before_it_takes_the_place_of_the_last(
     monkeypatch.setattr("os.fsync", flushed.append)
     save_queue(tmp_path / "a.redwell", queue_of("waiting"))
     assert len(flushed) == 1
+
+
+OTHER_WINDOW = """
+import sys
+from pathlib import Path
+from engine.worker.queue_file import add_entry, queue_to_change, save_queue
+case = Path(sys.argv[1])
+with queue_to_change(case) as queue:
+    print("read", flush=True)
+    sys.stdin.readline()
+    save_queue(case, add_entry(queue, "other.yaml"))
+"""
+
+
+def test_what_two_windows_change_at_once_is_kept_of_both(tmp_path: Path) -> None:
+    case = tmp_path / "a.redwell"
+    save_queue(case, queue_of("waiting"))
+    command = [sys.executable, "-P", "-c", OTHER_WINDOW, str(case)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "read\n"
+        here = Thread(target=lambda: mark(None, case=str(case), entry=1, state="running"))  # type: ignore[arg-type]
+        here.start()
+        here.join(0.5)  # it would be done by now, did it not wait for the other
+        other.stdin.write("go on\n")
+        other.stdin.flush()
+        here.join()
+    assert [(entry.pipeline, entry.state) for entry in load_queue(case)] == [
+        ("1.yaml", "running"),
+        ("other.yaml", "waiting"),
+    ]
+    assert list(queue_file(case).parent.iterdir()) == [queue_file(case)]
 
 
 @pytest.fixture
