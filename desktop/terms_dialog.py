@@ -95,8 +95,8 @@ class TermsModel(QAbstractTableModel):
 class TermsDialog(QDialog):
     """Not modal. It counts in the documents that fit `only` (storage.listing.DocumentFilter)."""
 
-    chosen = Signal(str, str)
-    """A count was activated: the document's name, and its term as a search."""
+    chosen = Signal(dict, str, str)
+    """A count was activated: the filter that it was counted with, the document's name, and its term as a search."""
 
     def __init__(self, workspace: Workspace, only: dict[str, Any], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -221,4 +221,4 @@ class TermsDialog(QDialog):
     def _choose(self, index: QModelIndex) -> None:
         here = self.sorted.mapToSource(index)
         if here.column() and self.model.rows[here.row()].counts[here.column() - 1]:
-            self.chosen.emit(self.model.rows[here.row()].name, self.model.terms[here.column() - 1].query)
+            self.chosen.emit(self._only, self.model.rows[here.row()].name, self.model.terms[here.column() - 1].query)

@@ -255,10 +255,9 @@ class DocumentsPlace(Place):
         if not self.workspace.case:
             self.workspace.said.emit("No case is open.", "Drop a folder on the window first.")
             return None
-        only = self.facets.chosen()
         dialog = TermsDialog(self.workspace, self._listed(), self)
         self.workspace.case_opened.connect(dialog.close)
-        dialog.chosen.connect(partial(self._show_term, only))
+        dialog.chosen.connect(self._show_term)
         dialog.show()
         return dialog
 
