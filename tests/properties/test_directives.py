@@ -26,6 +26,7 @@ TYPES = ("string", "list[string]", "list[{who: string, kind: enum[a, b, c, d]}]"
 TYPES += ("quote(text)?", "string or Nothing", "list[quote(text)]", "date?", "list[string, 2..]", "list[string, 6..6]")
 MORE = ("drop_keys: [path]", "max_tokens: 50", "too_long: head", "layout: document_first", "model: large", "limit: 2")
 MORE += ("gleaning: {validation_prompt: Is it good?}", "calibrate: true", "cite: true")
+NOT_WITH_CITE = {"calibrate: true", "too_long: head"}
 ASKS = (
     "What does it say?",
     'Find every \\"use of force\\" and who is to blame.',
@@ -51,7 +52,8 @@ def written(fields: dict[str, str]) -> str:
 
 def draw_rich_map(draw, flow: Flow, name: str) -> str:
     fields = rich_fields(draw, name, TYPES, most=4)
-    more = [*draw(st.sets(st.sampled_from(MORE), max_size=2)), ""]
+    keys = st.sets(st.sampled_from(MORE), max_size=2)
+    more = [*draw(keys.filter(lambda keys: "cite: true" not in keys or not keys & NOT_WITH_CITE)), ""]
     if "string" in fields.values() and draw(st.booleans()):
         field = next(field for field, kind in fields.items() if kind == "string")
         more.insert(0, f"validate: [output.{field} != '']")

@@ -326,7 +326,7 @@ def test_rows_whose_file_cannot_be_read_fail_and_the_others_go_on(bench, tmp_pat
 
 def test_a_row_whose_text_can_be_no_path_fails_alone(bench, tmp_path) -> None:
     write_texts(tmp_path, {"~$memo.txt": "open in Word", "a.txt": "alpha"})
-    texts = ("~$memo.txt", "~$none.docx", "x" * 300, "\ud83d.txt", "a.txt")
+    texts = ("~$memo.txt", "~$none.docx", "x" * 300, "a\0.txt", "a.txt")
     write_jsonl(tmp_path / "rows.jsonl", [{"src": text} for text in texts])
     desk = bench()
     parsing = "[{function: txt_to_string, input_key: src}]"
