@@ -33,7 +33,7 @@ from storage.errors import (
 from storage.files import flush, make_private, part_file, remove_leftovers
 from storage.lock import WriterLock
 from storage.open_files import OpenFile
-from storage.opening import check_is_case
+from storage.opening import check_is_case, copies_before_upgrades
 from storage.sqlite_library import NOT_A_DATABASE, code_of, translated
 
 # Progress of a conversion while SQLite works, and the way to stop it before its last step.
@@ -139,6 +139,21 @@ def rekey_case(path: Path, passphrase: str, new: str, tell: Tell = tell_nobody) 
     """Encrypt a case with another passphrase. Raises BadPassphrase for a plain one, and what `_convert` raises."""
     refuse_plain(path)
     return _convert(path, passphrases.normal(passphrase), passphrases.check_new(new), tell)
+
+
+def plain_copies_beside(path: Path) -> str:
+    """Name the copies of a case that were made before an upgrade and are not encrypted; "" where there is none."""
+    names = [copy.name for copy in copies_before_upgrades(path) if _may_be_plain(copy)]
+    return f"Not encrypted: copies made before an upgrade. Delete or encrypt {', '.join(names)}." if names else ""
+
+
+def _may_be_plain(copy: Path) -> bool:
+    try:
+        opened = OpenFile(copy)
+    except (CaseReadOnly, CaseBusy):
+        return True
+    opened.release()
+    return opened.header.form == "plain"
 
 
 def is_encrypted(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from storage.sqlite_library import NOT_A_DATABASE, Database, code_of
 from storage.upgrade_notice import Upgraded, tell
 
 BUSY_TIMEOUT_MILLISECONDS: Final = 5000
+_COPIED: Final = ".schema-"
+"""Stands in the name of the copy of a case that is made before an upgrade."""
 _VIEWS: Final = (("view", "numbered_lines"),)
 _opening: Final = threading.RLock()
 """Held while a case is looked at and made: what two threads of a process make at once is one case."""
@@ -156,12 +159,17 @@ def _upgrade(connection: Any, database: Database, file: _File, version: int) -> 
 
 def _free_name(path: Path, version: int) -> Path:
     """Name the copy of a case of some schema: with the schema, the date, and a number where that is taken."""
-    stem = f"{path.stem}.schema-{version}.{datetime.now(UTC):%Y-%m-%d}"
+    stem = f"{path.stem}{_COPIED}{version}.{datetime.now(UTC):%Y-%m-%d}"
     number, name = 1, f"{stem}{path.suffix}"
     while path.with_name(name).exists():
         number += 1
         name = f"{stem}-{number}{path.suffix}"
     return path.with_name(name)
+
+
+def copies_before_upgrades(path: Path) -> list[Path]:
+    """Return the copies of a case that were made beside it before it was upgraded."""
+    return sorted(path.parent.glob(f"{glob.escape(path.stem + _COPIED)}*{glob.escape(path.suffix)}"))
 
 
 def _open_to_read(file: _File) -> Database:

@@ -238,6 +238,8 @@ def _convert(case: Path, event: str, work: Callable[[Tell], conversion.Converted
     output().print(styled((f"{case} is {what}", "bold"), sums), soft_wrap=True)
     if made.is_encrypted:
         messages().print("Copies made before, and what was deleted, may still be on the disk.", soft_wrap=True)
+        if copies := conversion.plain_copies_beside(case):
+            messages().print(styled((one_line(copies), "yellow")), soft_wrap=True)
     _say_not_recorded(record_conversion(case, event))
 
 

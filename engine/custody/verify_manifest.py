@@ -317,7 +317,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(say, options)
     except OSError as error:
-        say.append(("manifest", UNKNOWN, f"{options.manifest}: {type(error).__name__}: {error}"))
+        say.append(("manifest", UNKNOWN, f"{error.filename or options.manifest} cannot be read: {error.strerror}"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         text = "this is not the manifest of an export (RESULTS.manifest.json), or it is damaged"
         say.append(("manifest", UNKNOWN, f"{options.manifest}: {text}: {type(error).__name__}: {error}"))

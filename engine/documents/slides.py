@@ -103,8 +103,9 @@ def _text_lines(element: Any) -> Iterator[str]:
 
 
 def _text(paragraph: Any) -> str:
-    """Return the text of a paragraph; its raised digits are written as such."""
-    pieces = []
+    """Return the text of a paragraph, raised digits as such; behind it, on a line, what is struck through."""
+    pieces: list[str] = []
+    struck: list[str] = []
     for piece in paragraph.iter(qn("a:t"), qn("a:br"), FORMULA):
         if is_fallback(piece):
             continue
@@ -112,9 +113,12 @@ def _text(paragraph: Any) -> str:
             properties = piece.getparent().find(qn("a:rPr"))
             baseline = properties.get("baseline") if properties is not None else None
             is_raised = baseline is not None and not baseline.startswith(("0", "-"))
-            pieces.append(raised(piece.text or "") if is_raised else piece.text or "")
+            is_struck = properties is not None and properties.get("strike", "noStrike") != "noStrike"
+            (struck if is_struck else pieces).append(raised(piece.text or "") if is_raised else piece.text or "")
         else:
             pieces.append("\n" if piece.tag == qn("a:br") else formula(piece))
+    if struck:
+        pieces += ["\n[struck through] ", *struck]
     return "".join(pieces).replace("\v", "\n")
 
 

@@ -31,6 +31,8 @@ _HEX = re.compile(r"#([0-9a-f]{3}|[0-9a-f]{6})", re.I)
 _RGB = re.compile(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)", re.I)
 _SIZE = re.compile(r"(\d*\.?\d+)\s*(px|pt|)", re.I)
 _NO_SIZE = re.compile(r"0+(\.0*)?(px|pt|em|rem|ex|%|)", re.I)
+_STRIKING: Final = ("s", "strike", "del")
+_DECORATIONS: Final = ("text-decoration", "text-decoration-line")
 _SMALLEST_SEEN: Final = 1.0
 """Letters of no more pixels or points are dots."""
 
@@ -42,6 +44,7 @@ class _Look:
     is_shown: bool = True
     is_visible: bool = True
     is_tiny: bool = False
+    is_struck: bool = False
     colour: _Colour | None = (0, 0, 0)
     ground: _Colour | None = _WHITE
 
@@ -65,6 +68,10 @@ class Looks:
         is_lost = look.colour is not None and look.colour == look.ground
         return "white" if is_lost else None
 
+    def is_struck(self, element: Tag | None) -> bool:
+        """Say whether the text right in an element is struck through."""
+        return self._look(element).is_struck
+
     def _look(self, element: Tag | None) -> _Look:
         chain = []
         while element is not None and id(element) not in self._looks:
@@ -84,6 +91,8 @@ class Looks:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
         if size := style.get("font-size") or style.get("font", "").partition("/")[0]:
             look = replace(look, is_tiny=_is_tiny(size, outer=look.is_tiny))
+        if element.name in _STRIKING or any("line-through" in style.get(name, "") for name in _DECORATIONS):
+            look = replace(look, is_struck=True)
         return replace(look, colour=_text_colour(look, element, style), ground=self._ground(look, element, style))
 
     def _ground(self, look: _Look, element: Tag, style: dict[str, str]) -> _Colour | None:
@@ -283,12 +292,12 @@ def _span(cell: Tag, name: str) -> int:
 
 
 class _LineWriter:
-    """Collects text until its block ends; what is hidden apart from what is seen."""
+    """Collects text until its block ends; apart from it what is hidden, and what is struck through."""
 
     def __init__(self, looks: Looks) -> None:
         self._looks = looks
         self._line: list[str] = []
-        self._hidden: dict[Hidden, list[str]] = {}
+        self._apart: dict[Hidden | None, list[str]] = {}  # by how it is hidden; None: struck through
         self._block: Tag | None = None
         self._cell: Tag | None = None
         self._has_columns: dict[int, bool] = {}  # by id of a table
@@ -302,15 +311,15 @@ class _LineWriter:
             yield from self._take_text(node)
 
     def flush(self) -> Iterator[LineDraft]:
-        """Yield the line collected so far, if it has text, and what is hidden in it."""
+        """Yield the line collected so far, if it has text, and what is struck through or hidden in it."""
         text = " ".join(_NOT_SHOWN.sub("", "".join(self._line)).split())
         self._line.clear()
         if text:
             yield LineDraft(text)
-        hidden, self._hidden = self._hidden, {}
-        for how, pieces in hidden.items():
-            if unseen := " ".join(_UNSEEN.sub("", "".join(pieces)).split()):
-                yield LineDraft(unseen, hidden=how)
+        apart, self._apart = self._apart, {}
+        for how, pieces in apart.items():
+            if text := " ".join(_UNSEEN.sub("", "".join(pieces)).split()):
+                yield LineDraft(text, hidden=how) if how else LineDraft(f"[struck through] {text}")
 
     def _take_text(self, node: NavigableString) -> Iterator[LineDraft]:
         if not node.strip() and not self._line:
@@ -318,9 +327,10 @@ class _LineWriter:
         block, cell = _places(node)
         if block is not self._block:
             yield from self.flush()
-        if node.strip() and (how := self._looks.of(node.parent)) is not None:
+        how = self._looks.of(node.parent)
+        if node.strip() and (how or self._looks.is_struck(node.parent)):
             self._block = block
-            self._hidden.setdefault(how, []).append(f"{node} ")
+            self._apart.setdefault(how, []).append(f"{node} ")
             return
         if node.strip():
             if block is not self._block or cell is not self._cell:

@@ -69,6 +69,12 @@ class Looks:
             return None
         return "white" if self._is_on_white(run, paragraph, properties) else None
 
+    def is_struck(self, run: Any) -> bool:
+        """Say whether a run is struck through."""
+        properties = list(self._properties(run, next(run.iterancestors(qn("w:p")), None)))
+        marks = (_first(properties, tag) for tag in ("w:strike", "w:dstrike"))
+        return any(mark is not None and mark.get(qn("w:val")) not in _OFF for mark in marks)
+
     def is_in_code(self, text: Any) -> bool:
         """Say whether a text is only there for the code of a field, which shows another one."""
         part = text.getroottree().getroot()
@@ -175,7 +181,8 @@ def _fill(shading: Any) -> str | None:
 
 
 _COMMENT = "Comment"
-_SHOWN, _DELETED = "shown", "deleted"
+_SHOWN = "shown"
+_DELETED, _STRUCK = "deleted", "struck through"
 _HIDDEN: Final[tuple[Hidden, ...]] = ("invisible", "white")
 _NOTES = {"footnotes": "Footnote", "endnotes": "Endnote", "comments": _COMMENT}
 _CONTAINERS = frozenset(
@@ -327,12 +334,13 @@ def _block_lines(parent: Any, looks: Looks) -> Iterator[LineDraft]:
 
 
 def _paragraph_lines(paragraph: Any, looks: Looks) -> Iterator[LineDraft]:
-    """Yield the text; then what was deleted while changes were tracked, with a mark; then what no reader sees."""
+    """Yield the text; then, marked, what tracked changes deleted or is struck through; then what no reader sees."""
     pieces = list(_pieces(paragraph, looks))
     for line in _lines_of(pieces, _SHOWN):
         yield LineDraft(line)
-    for line in _lines_of(pieces, _DELETED):
-        yield LineDraft(f"[deleted] {line}")
+    for mark in (_DELETED, _STRUCK):
+        for line in _lines_of(pieces, mark):
+            yield LineDraft(f"[{mark}] {line}")
     for how in _HIDDEN:
         for line in _lines_of(pieces, how):
             yield LineDraft(line, hidden=how)
@@ -358,7 +366,7 @@ def _pieces(element: Any, looks: Looks, how: str = _SHOWN) -> Iterator[tuple[str
         elif child.tag == qn("w:del"):
             yield from _pieces(child, looks, _DELETED)
         elif child.tag == qn("w:r"):
-            kind = (looks.hidden(child) if how == _SHOWN else None) or how
+            kind = (looks.hidden(child) or (_STRUCK if looks.is_struck(child) else how)) if how == _SHOWN else how
             pieces = _pieces(child, looks, kind)
             yield from ((kind, raised(text)) for kind, text in pieces) if looks.is_raised(child) else pieces
         elif child.tag not in _SKIPPED and child.tag != qn("w:txbxContent"):

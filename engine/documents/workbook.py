@@ -282,6 +282,13 @@ def _duration(value: timedelta) -> str:
 
 
 def _shown(cell: Any) -> Any:
+    """Return what a cell shows, with a mark if it is struck through."""
+    shown = _with_signs(cell)
+    is_struck = shown not in (None, "") and cell.font is not None and cell.font.strike
+    return f"[struck through] {shown}" if is_struck else shown
+
+
+def _with_signs(cell: Any) -> Any:
     """Return the value of a cell; a number with what its sheet writes beside it: 25%, $1200.5, 5 km, No. 0017."""
     value = _value(cell)
     if isinstance(value, bool):

@@ -47,7 +47,15 @@ from engine.worker.live_build import LiveBuild
 from engine.worker.trials import try_pipeline
 from storage import passphrases
 from storage.case import Case
-from storage.conversion import ConversionStopped, Phase, Tell, decrypt_case, encrypt_case, rekey_case
+from storage.conversion import (
+    ConversionStopped,
+    Phase,
+    Tell,
+    decrypt_case,
+    encrypt_case,
+    plain_copies_beside,
+    rekey_case,
+)
 from storage.export.reviews import ReviewOptions
 
 Result = TypeVar("Result")
@@ -257,10 +265,11 @@ async def _in_thread(work: Callable[[], Result], stopped: threading.Event) -> Re
 
 
 def _converted(order: ConvertCommand, tell: Tell) -> str:
-    """Convert a case; return why its custody log does not tell of it."""
+    """Convert a case; return why its custody log does not tell of it, and which copies beside it are plain."""
     if not order.passphrase:
         encrypt_case(order.case, order.new_passphrase, tell)
-        return record_conversion(order.case, "encrypt")
+        problem = record_conversion(order.case, "encrypt")
+        return "\n".join(filter(None, (problem, plain_copies_beside(order.case))))
     if not order.new_passphrase:
         decrypt_case(order.case, order.passphrase, tell)
         return record_conversion(order.case, "decrypt")

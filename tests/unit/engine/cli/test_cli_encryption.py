@@ -44,6 +44,17 @@ def encrypted(redwell: Any, pipeline: Path, keys: tuple[Path, Path], monkeypatch
     return call
 
 
+def test_plain_copies_made_before_an_upgrade_are_named(redwell: Any, pipeline: Path, keys: tuple[Path, Path]) -> None:
+    assert redwell("run", pipeline).exit_code == 0
+    plain, other = (Path(f"officers.schema-{version}.2026-11-01.redwell") for version in (3, 4))
+    for copy in (plain, other):
+        copy.write_bytes(Path(CASE).read_bytes())
+    assert redwell("case", "encrypt", other, "--new-passphrase-file", keys[0]).exit_code == 0
+    result = redwell("case", "encrypt", CASE, "--new-passphrase-file", keys[0])
+    assert plain.name in result.stderr
+    assert other.name not in result.stderr
+
+
 READERS = (
     ("search", CASE, "Varrick"),
     ("ledger", CASE),

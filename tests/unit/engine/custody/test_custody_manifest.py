@@ -381,3 +381,9 @@ def test_a_case_in_place_of_its_manifest_is_told_in_words(tmp_path: Path, redwel
     result = redwell("verify", tmp_path / "c.redwell")
     assert result.exit_code != 0
     assert "this is not the manifest of an export" in " ".join(result.output.split())
+
+
+def test_a_manifest_that_is_not_there_is_told_in_words(tmp_path: Path, redwell) -> None:
+    result = redwell("verify", tmp_path / "out.csv.manifest.json")
+    assert result.exit_code == 2
+    assert "out.csv.manifest.json cannot be read: No such file" in " ".join(result.output.split())

@@ -179,6 +179,47 @@ def test_a_word_file_marks_comments_deletions_and_hidden_text(tmp_path: Path) ->
     ]
 
 
+def test_what_is_struck_through_in_word_stands_apart(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("The officer ")
+    for struck in ("strike", "dstrike"):
+        paragraph._p.append(run(f"{struck} was ", element(f"w:{struck}")))
+    paragraph._p.append(run("was not", element("w:strike", val="0")))
+    paragraph._p.append(run("unseen", element("w:strike"), element("w:vanish")))
+    word.add_table(rows=1, cols=1).rows[0].cells[0].paragraphs[0]._p.append(run("5", element("w:strike")))
+    word.save(str(tmp_path / "a.docx"))
+    assert marks(read(tmp_path / "a.docx")) == [
+        ("The officer was not", None),
+        ("[struck through] strike was dstrike was", None),
+        ("unseen", "invisible"),
+        ("[struck through] 5", None),
+    ]
+
+
+def test_what_is_struck_through_in_a_sheet_is_marked(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for cell, value in (("A1", "Exonerated"), ("B1", "Sustained"), ("C1", 0.25)):
+        book.active[cell] = value
+        book.active[cell].font = openpyxl.styles.Font(strike=cell != "B1")
+    book.active["C1"].number_format = "0%"
+    book.save(tmp_path / "a.xlsx")
+    line = "[struck through] Exonerated | Sustained | [struck through] 25%"
+    assert marks(read(tmp_path / "a.xlsx")) == [(line, None)]
+
+
+def test_what_is_struck_through_on_a_slide_stands_apart(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[5])
+    paragraph = slide.shapes.title.text_frame.paragraphs[0]
+    for text, struck in (("He ", None), ("did ", "sngStrike"), ("did not", "noStrike")):
+        run = paragraph.add_run()
+        run.text = text
+        if struck:
+            run._r.get_or_add_rPr().set("strike", struck)
+    show.save(str(tmp_path / "a.pptx"))
+    assert marks(read(tmp_path / "a.pptx")) == [("He did not", None), ("[struck through] did", None)]
+
+
 def with_notes(path: Path, *notes: Any) -> Path:
     """Add footnotes to a Word file."""
     part = etree.tostring(element("w:footnotes", *(element("w:footnote", note) for note in notes)))

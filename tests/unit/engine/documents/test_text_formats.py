@@ -145,6 +145,20 @@ def test_raised_digits_of_html_are_no_part_of_the_number_before_them() -> None:
     assert visible_text(page) == "$120¹ on May 3rd, 2019², 7¹/2"
 
 
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<p>Paid <s>$120</s> $99</p>", ["Paid $99", "[struck through] $120"]),
+        ('<p>He <span style="text-decoration: line-through red">did</span> <del>and</del> did not</p>',
+         ["He did not", "[struck through] did and"]),
+        ("<table><tr><td>a<td><strike>b</strike><td>c</table>", ["a | | c", "[struck through] b"]),
+        ("<p><s>gone <span hidden>unseen</span></s></p>", ["[struck through] gone", "unseen"]),
+    ],
+)  # fmt: skip
+def test_what_is_struck_through_in_html_stands_apart(html: str, lines: list[str]) -> None:
+    assert [line.text for line in html_lines(html)] == lines
+
+
 def test_html_forms_say_what_is_filled_in() -> None:
     page = """<form><p>Badge: <input value="4417">, seen <input type="date" value="2021-03-05"></p>
     <p><input type="checkbox" checked>Force <input type="CHECKBOX">Arrest</p>
