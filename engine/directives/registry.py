@@ -7,7 +7,6 @@ from engine.directives.batched_folding import BatchedFolding
 from engine.directives.chaining import Chaining
 from engine.directives.chunk_filtering import ChunkFiltering
 from engine.directives.clarify_instructions import ClarifyInstructions
-from engine.directives.deterministic_compression import DeterministicCompression
 from engine.directives.document_chunking import DocumentChunking
 from engine.directives.duplicate_key_resolution import DuplicateKeyResolution
 from engine.directives.flattening import Flattening
@@ -23,7 +22,6 @@ from engine.directives.pre_joining import PreJoining
 from engine.directives.second_reading import SecondReading
 from engine.directives.switch_model import SwitchModel
 from engine.directives.synthesised_blocking import SynthesisedBlocking
-from engine.directives.top_k_chunks import TopKChunks
 from engine.directives.verified_items import VerifiedItems
 from engine.errors import UsageError
 from engine.language.position import did_you_mean
@@ -49,8 +47,6 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     LocatedItems(),
     SynthesisedBlocking(),
     BatchedFolding(),
-    DeterministicCompression(),
-    TopKChunks(),
     ClarifyInstructions(),
     SwitchModel(),
 )

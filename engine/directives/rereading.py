@@ -1,8 +1,8 @@
-"""Let an operator read other fields than its author wrote: a chunk in place of the text, a list of passages, ..."""
+"""Let an operator read other fields than its author wrote, such as a chunk in place of the text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -35,26 +35,17 @@ def reading(node: N, names: Mapping[str, str], *, prompt: Template, quoted: Mapp
 
 def quoting_from(schema: Schema, names: Mapping[str, str]) -> Schema:
     """Let quotes be copied from other fields."""
-    return _with_quotes(schema, lambda quote: replace(quote, source=names.get(str(quote.source), quote.source)))
+    return Schema(tuple(replace(f, type=_quoting(f.type, names)) for f in schema.fields))
 
 
-def naming_main_text(schema: Schema, field: str) -> Schema:
-    """Name the field of quotes that are copied from the main text, which would change with what a prompt shows."""
-    return _with_quotes(schema, lambda quote: replace(quote, source=quote.source or field))
-
-
-def _with_quotes(schema: Schema, change: Callable[[Quote], Quote]) -> Schema:
-    return Schema(tuple(replace(f, type=_quotes_changed(f.type, change)) for f in schema.fields))
-
-
-def _quotes_changed(kind: Type, change: Callable[[Quote], Quote]) -> Type:
+def _quoting(kind: Type, names: Mapping[str, str]) -> Type:
     def inner(part: Type) -> Type:
-        return _quotes_changed(part, change)
+        return _quoting(part, names)
 
     changed: Type = kind
     match kind:
         case Quote():
-            changed = change(kind)
+            changed = replace(kind, source=names.get(str(kind.source), kind.source))
         case ListOf(item=item):
             changed = replace(kind, item=inner(item))
         case Nullable(inner=bare):

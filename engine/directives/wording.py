@@ -26,7 +26,7 @@ def with_note(template: Template, name: str, **values: Any) -> Template:
     return replace(template, text=f"{template.text.rstrip()}\n\n{note}")
 
 
-NOTES = ("note_part", "note_passages", "note_metadata")
+NOTES = ("note_part", "note_metadata")
 """Templates of paragraphs that directives add to prompts; they are no part of the user's task."""
 
 _ONLY_PLACES = re.compile(r"(?:[-*]?\s*\[[^\]\n]+\]\s*)+")

@@ -31,7 +31,7 @@ class Counting:
         return await self._backend.ask(request)
 
 
-@pytest.mark.parametrize("name", ["deterministic_compression", "top_k_chunks"])
+@pytest.mark.parametrize("name", ["gleaning_map", "clarify_instructions"])
 def test_what_a_small_model_proposes_can_be_applied(name: str) -> None:
     one, case = directive(name), CASES[name]
     site = one.matches(case.before, case.place, FACTS)

@@ -43,9 +43,6 @@ def said_of(name, **changes):
         ("pre_aggregation", {"map_prompt": "What matters?"}, "map_prompt must show the field"),
         ("pre_joining", {"comparison_prompt": "Do they fit?"}, "comparison_prompt must show the field"),
         ("second_reading", {"item_prompt": "{{ input.text }} Is it so?"}, "must show the field 'officers'"),
-        ("deterministic_compression", {"keywords": ['a"b']}, "must be 3 to 40 letters"),
-        ("deterministic_compression", {"keywords": []}, "at least one is needed"),
-        ("top_k_chunks", {"query": "{{ input.text }}"}, "query must be plain words"),
         ("clarify_instructions", {"prompt": 'Who has a "sustained" finding?'}, "must show the field 'text'"),
         ("gleaning_map", {"validation_prompt": "Is anyone missing in {{ officers }}?"}, "Write {{ output.officers }}."),
         (

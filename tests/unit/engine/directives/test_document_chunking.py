@@ -88,6 +88,5 @@ def test_every_size_is_tried_alone_and_none_twice(context, document):
 
 def test_a_field_that_is_no_text_in_every_row_is_not_cut():
     facts = Facts(not_always_text=frozenset({"text"}))
-    for name in ("document_chunking", "deterministic_compression", "top_k_chunks"):
-        assert isinstance(directive(name).matches(PLAN, Place("report", 0), Facts()), Site)
-        assert isinstance(directive(name).matches(PLAN, Place("report", 0), facts), Blocked)
+    assert isinstance(directive("document_chunking").matches(PLAN, Place("report", 0), Facts()), Site)
+    assert isinstance(directive("document_chunking").matches(PLAN, Place("report", 0), facts), Blocked)

@@ -173,28 +173,6 @@ def test_lists_of_separate_kinds_are_joined(tmp_path):
     assert len(desk.calls) == 2 * len(TEXTS)
 
 
-def test_passages_without_the_words_are_not_shown_and_no_document_is_lost(tmp_path):
-    shown = []
-
-    def answer(request):
-        shown.append(prompt_of(request))
-        return {"lies": True}
-
-    loaded = pipeline(write_texts(tmp_path / "records", TEXTS), KEEP)
-    one = directive("deterministic_compression")
-    site = one.matches(loaded.plan, Place("all", 0), Facts())
-    params = one.read_params({"split_key": "text", "passage_tokens": 4, "keywords": ["LIED"]})
-    after = one.apply(site, params)
-    desk = Bench(tmp_path, answer)
-    result = desk.run_again(type(loaded)(after, directory=loaded.directory))
-    assert {values["filename"] for values in desk.values(result)} == {"a.txt", "b.txt"}
-    first, second = sorted(shown, key=lambda prompt: "Nobody" in prompt)
-    assert "Varrick struck" in first
-    assert "Ashgrove lied" in first
-    assert "Tullock" not in first
-    assert "rained" not in second
-
-
 def test_items_that_stand_nowhere_in_the_text_are_left_out(tmp_path):
     made_up = ["Varrick", "varrick", "Varr", "Nobody Else", "", "watched  all"]
     _, rows = run_rewritten(tmp_path, FIND, "located_items", lambda request: {"officers": made_up})
