@@ -15,11 +15,9 @@ from typing import Any
 from engine.evidence.items import leaves
 from engine.language.binding import parts_of
 from engine.language.templates import Template
-from engine.operators.reduce import Reduce
 from engine.optimizer.outputs import PlanOutput
 from engine.optimizer.values import Leaf, likeness
 from engine.plan.frozen import digest_of
-from engine.plan.node import Node
 from engine.plan.plan import Plan
 from engine.rows import RowId
 
@@ -117,23 +115,12 @@ def reading_of(plan: Plan) -> str:
     """Identify what a plan asks a model, in which words.
 
     Plans that differ only in what code does with the answers read alike, and so do those that hold the same answers to
-    other types, or ask which of the same answers are right: what one overlooks, the other does.
+    other types: what one overlooks, the other does.
     """
-    asking = [node for node in plan.operators if node.traits().calls_model and not _only_decides(node, plan)]
+    asking = [node for node in plan.operators if node.traits().calls_model]
     models = [node.model for node in asking]
     prompts = [[prompt.text for _, prompt in parts_of(node, Template)] for node in asking]
     return digest_of([[node.kind for node in asking], models, prompts])
-
-
-def _only_decides(node: Node, plan: Plan) -> bool:
-    """Say whether a node only asks about answers of others: what it writes is dropped, and nothing is made of it."""
-    others = [other for other in plan.operators if other is not node]
-    written = node.traits().writes
-    makers = [other.traits() for other in others if other.traits().calls_model or isinstance(other, Reduce)]
-    joined = frozenset[str]().union(*(other.traits().reads for other in others if isinstance(other, Reduce)))
-    dropped = frozenset[str]().union(*(other.traits().removes for other in plan.operators))
-    reads_answers = any(node.traits().reads & maker.writes for maker in makers)
-    return bool(written) and reads_answers and written <= dropped - joined
 
 
 def units_of(output: PlanOutput, id: RowId) -> Iterator[Unit]:

@@ -7,8 +7,6 @@ from dataclasses import replace
 import pytest
 from plan_outputs import PIPELINE, the_plan
 
-from engine.directives.base import Facts, Place
-from engine.directives.registry import directive
 from engine.optimizer import pooling
 from engine.optimizer.candidates import Candidate, Contest, Entry, Region
 from engine.optimizer.outputs import OutputCell, OutputRow, PlanOutput
@@ -72,15 +70,6 @@ def test_plans_that_hold_the_same_answer_to_other_types_are_one_reading(plans):
     held = the_plan(text.replace('date: "string?"', 'date: "enum[today, never]"'))
     assert held != plans[0]
     assert reading_of(held) == reading_of(plans[0])
-
-
-def test_plans_that_check_the_items_of_one_list_are_one_reading():
-    text = PIPELINE.replace(', date: "string?"', "").replace(", and the date", "")
-    own, one = the_plan(text), directive("verified_items")
-    site = one.matches(own, Place("report", 0), Facts())
-    checked = {params.broad: one.apply(site, params) for params in one.variants(site)}
-    assert reading_of(checked[False]) == reading_of(own)
-    assert reading_of(checked[True]) != reading_of(own)  # it asks for another list
 
 
 def test_what_readings_repeat_of_the_prompt_is_not_true_for_being_said_often(plans):
