@@ -143,7 +143,7 @@ def rekey_case(path: Path, passphrase: str, new: str, tell: Tell = tell_nobody) 
 
 def plain_copies_beside(path: Path) -> str:
     """Name the copies of a case that were made before an upgrade and are not encrypted; "" where there is none."""
-    names = [copy.name for copy in copies_before_upgrades(path) if _may_be_plain(copy)]
+    names = [copy.name for copy in copies_before_upgrades(path.expanduser().resolve()) if _may_be_plain(copy)]
     return f"Not encrypted: copies made before an upgrade. Delete or encrypt {', '.join(names)}." if names else ""
 
 
